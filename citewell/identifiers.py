@@ -1,0 +1,104 @@
+"""External identifiers in one spelling each, so that two records of a paper can find one another.
+
+An identifier is a string ``scheme:value``. `canonical` cleans a value whose scheme is known, `recognise` finds the scheme of
+whatever a person or a file wrote (a bare DOI, a URL, ``arXiv:1706.03762v2``), and `implied` lists the identifiers that follow
+from one another, such as the ACL Anthology id inside an ACL DOI.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+_DOI = re.compile(r"10\.\d{4,9}/\S+", re.ASCII)
+_ARXIV = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?", re.ASCII | re.IGNORECASE)
+_ACL = re.compile(r"[A-Z]\d{2}-\d{4}|\d{4}\.[a-z0-9]+-[a-z0-9]+\.\d+", re.ASCII | re.IGNORECASE)
+_OPENALEX = re.compile(r"W\d+", re.ASCII | re.IGNORECASE)
+_S2 = re.compile(r"[0-9a-f]{40}", re.ASCII | re.IGNORECASE)
+_DIGITS = re.compile(r"\d+", re.ASCII)
+_ACL_DOI = re.compile(r"10\.(?:18653/v1|3115/v1)/(.+)", re.ASCII | re.IGNORECASE)
+_ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)", re.ASCII | re.IGNORECASE)
+
+_URLS = (
+    (re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/(.+)", re.IGNORECASE), "doi"),
+    (re.compile(r"(?:https?://)?(?:export\.)?arxiv\.org/(?:abs|pdf)/(.+?)(?:\.pdf)?", re.IGNORECASE), "arxiv"),
+    (re.compile(r"(?:https?://)?pubmed\.ncbi\.nlm\.nih\.gov/(\d+)/?", re.IGNORECASE), "pmid"),
+    (re.compile(r"(?:https?://)?(?:www\.)?ncbi\.nlm\.nih\.gov/pmc/articles/(PMC\d+)/?", re.IGNORECASE), "pmcid"),
+    (re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/(.+?)(?:/|\.pdf)?", re.IGNORECASE), "acl"),
+    (re.compile(r"(?:https?://)?(?:api\.)?openalex\.org/(?:works/)?(W\d+)", re.IGNORECASE), "openalex"),
+    (re.compile(r"(?:https?://)?(?:www\.)?semanticscholar\.org/paper/(?:[^/]+/)?([0-9a-f]{40})", re.IGNORECASE), "s2"),
+)
+
+_PREFIXES = {
+    "doi": "doi",
+    "acm": "doi",
+    "arxiv": "arxiv",
+    "pmid": "pmid",
+    "pubmed": "pmid",
+    "pmcid": "pmcid",
+    "pmc": "pmcid",
+    "acl": "acl",
+    "openalex": "openalex",
+    "s2": "s2",
+    "corpus": "corpus",
+    "corpusid": "corpus",
+    "mag": "mag",
+    "dblp": "dblp",
+}
+"""What may stand before the colon in an identifier that somebody wrote, and the scheme it means."""
+
+
+def canonical(scheme: str, value: str) -> str | None:
+    """`value` as a canonical identifier of `scheme`, or None where it is not one."""
+    value = value.strip()
+    match scheme:
+        case "doi":
+            found = _DOI.search(unquote(value) if "%" in value else value)
+            if found is None:
+                return None
+            doi = found[0].rstrip(".,;").lower()
+            arxiv = _ARXIV_DOI.fullmatch(doi)
+            return canonical("arxiv", arxiv[1]) if arxiv else f"doi:{doi}"
+        case "arxiv":
+            value = value.removeprefix("arXiv:").removeprefix("arxiv:")
+            if not _ARXIV.fullmatch(value):
+                return None
+            return f"arxiv:{re.sub(r'v[0-9]+$', '', value.lower())}"
+        case "acl":
+            return f"acl:{value.upper() if value[:1].isalpha() else value.lower()}" if _ACL.fullmatch(value) else None
+        case "openalex":
+            value = value.rsplit("/", 1)[-1]
+            return f"openalex:{value.upper()}" if _OPENALEX.fullmatch(value) else None
+        case "pmid" | "corpus" | "mag":
+            return f"{scheme}:{int(value)}" if _DIGITS.fullmatch(value) and len(value) < 19 else None
+        case "pmcid":
+            value = value.upper().removeprefix("PMC")
+            return f"pmcid:{int(value)}" if _DIGITS.fullmatch(value) and len(value) < 19 else None
+        case "s2":
+            return f"s2:{value.lower()}" if _S2.fullmatch(value) else None
+        case "dblp":
+            return f"dblp:{value}" if "/" in value else None
+    return None
+
+
+def recognise(text: str) -> str | None:
+    """The canonical identifier in what somebody wrote, or None where it follows no scheme we know."""
+    text = text.strip()
+    for pattern, scheme in _URLS:
+        if found := pattern.fullmatch(text):
+            return canonical(scheme, found[1])
+    prefix, colon, rest = text.partition(":")
+    if colon and (known := _PREFIXES.get(prefix.lower())):
+        return canonical(known, rest)
+    if text.startswith("10."):
+        return canonical("doi", text)
+    return None
+
+
+def implied(identifier: str) -> list[str]:
+    """Identifiers that `identifier` implies, itself first."""
+    found = [identifier]
+    scheme, _, value = identifier.partition(":")
+    if scheme == "doi" and (acl := _ACL_DOI.fullmatch(value)) and (known := canonical("acl", acl[1])):
+        found.append(known)
+    return found

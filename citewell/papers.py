@@ -1,0 +1,121 @@
+"""The plain records that every part of citewell speaks in.
+
+Readers make them, the library keeps them, rankings point at them. They hold data and no behaviour: what can be done with a
+paper lives in the module that does it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+TARGET_MARK = "TARGETCIT"
+OTHER_MARK = "OTHERCIT"
+
+
+@dataclass(slots=True)
+class Reference:
+    """A cited work as the citing source names it: by ids, by title and year, or by both."""
+
+    ids: list[str] = field(default_factory=list)
+    """Canonical identifiers, such as ``doi:10.1000/182`` (see `citewell.identifiers`)."""
+    title: str = ""
+    year: int | None = None
+    authors: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Sentence:
+    """One sentence of a full text."""
+
+    text: str
+    section: str = ""
+
+
+@dataclass(slots=True)
+class Context:
+    """Text round a citation; the place itself is `TARGET_MARK`, other citations are `OTHER_MARK`."""
+
+    text: str
+    cited: list[Reference]
+    """The works that the marked place cites."""
+    citing: str = ""
+    """Canonical id of the citing paper; empty where the context is attached to its `Paper`."""
+    section: str = ""
+    id: str = ""
+    """The source's own name for this context; tells apart contexts with the same text."""
+
+
+@dataclass(slots=True)
+class Paper:
+    """A paper as one source describes it, or as the library knows it after merging."""
+
+    title: str = ""
+    abstract: str = ""
+    authors: list[str] = field(default_factory=list)
+    """Full names as a reader would write them: given names first."""
+    year: int | None = None
+    date: str = ""
+    """ISO date (``2020``, ``2020-05`` or ``2020-05-17``) where the source knows more than the year."""
+    venue: str = ""
+    ids: list[str] = field(default_factory=list)
+    """Canonical identifiers; any one that two records share makes them the same paper."""
+    id: str = ""
+    """The name the paper goes by; empty lets the library choose the best of `ids`."""
+    keywords: list[str] = field(default_factory=list)
+    references: list[Reference] = field(default_factory=list)
+    sentences: list[Sentence] = field(default_factory=list)
+    contexts: list[Context] = field(default_factory=list)
+    """What this paper says where it cites others; only full-text sources have them."""
+    extra: dict[str, str] = field(default_factory=dict)
+    """Further bibliographic fields under their CSL-like names: type, volume, issue, pages, publisher, url, citekey ..."""
+
+
+@dataclass(slots=True)
+class Problem:
+    """A record that could not be taken, and why."""
+
+    reason: str
+    line: int | None = None
+
+
+@dataclass(slots=True)
+class Query:
+    """One question to the library."""
+
+    task: str = "global"
+    title: str = ""
+    abstract: str = ""
+    context: str = ""
+    """For the local task the text round the gap; for the paragraph task the topic sentence."""
+    since: int | None = None
+    """Only papers of this year or later."""
+    before: int | None = None
+    """Only papers from before this year; papers without a year are left out then."""
+    venue: str = ""
+    exclude: list[str] = field(default_factory=list)
+    """Ids of papers that must not be suggested: the draft itself, what it cites already."""
+
+    def text(self) -> str:
+        """All parts in one string, the most specific first."""
+        return "\n".join(part for part in (self.context, self.title, self.abstract) if part)
+
+
+class Ranking(NamedTuple):
+    """Papers (by library number) and their scores, best first."""
+
+    papers: npt.NDArray[np.int64]
+    scores: npt.NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class Suggestion:
+    """One ranked paper as a person sees it."""
+
+    rank: int
+    paper: Paper
+    score: float
+    reasons: list[str]

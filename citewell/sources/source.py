@@ -1,0 +1,95 @@
+"""An input file as the readers see it: decompressed, its beginning known, its lines bounded.
+
+Whatever a file does (a gigabyte without a newline, a gzip bomb, a truncated archive), a reader that goes through this class
+stays in bounded memory and gets an `InputError` with a sentence that a person can act on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from citewell.papers import Problem
+
+HEAD_BYTES = 64 * 1024
+MAX_LINE_BYTES = 64 * 1024 * 1024
+_BOMB_RATIO = 250
+_BOMB_BYTES = 64 * 1024 * 1024
+_CHUNK = 1024 * 1024
+
+
+class InputError(Exception):
+    """The rest of a file cannot be read; what came before it has been taken."""
+
+
+class _Unzipped(io.RawIOBase):
+    """A gzip stream that refuses to inflate beyond any honest ratio."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self._gzip = gzip.GzipFile(fileobj=raw)
+        self._given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        try:
+            count = self._gzip.readinto(buffer)
+        except EOFError:
+            raise InputError("the gzip stream ends too early (truncated download?)") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"the gzip stream is damaged: {error}") from None
+        self._given += count
+        if self._given > _BOMB_BYTES and self._given > _BOMB_RATIO * max(1, self._raw.tell()):
+            raise InputError(f"inflates to more than {_BOMB_RATIO} times its size; refused as a decompression bomb")
+        return count
+
+
+class Source:
+    """One open input file."""
+
+    def __init__(self, path: Path, namespace: str = "local") -> None:
+        self.path = path
+        self.namespace = namespace
+        """Where ids of no known scheme belong: the name of the data set, or ``local``."""
+        self.size = path.stat().st_size
+        self._raw: BinaryIO = path.open("rb")
+        zipped = self._raw.read(2) == b"\x1f\x8b"
+        self._raw.seek(0)
+        self.stream: io.BufferedReader = (
+            io.BufferedReader(_Unzipped(self._raw), _CHUNK) if zipped else io.BufferedReader(self._raw, _CHUNK)  # type: ignore[arg-type]
+        )
+        self.head: bytes = self.stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+
+    def position(self) -> int:
+        """How many bytes of the file on disk have been consumed; for progress against `size`."""
+        return min(self._raw.tell(), self.size)
+
+    def lines(self) -> Iterator[tuple[int, bytes | Problem]]:
+        """Numbered lines without their newline; a line beyond `MAX_LINE_BYTES` is a `Problem` instead."""
+        number = 0
+        while line := self.stream.readline(MAX_LINE_BYTES):
+            number += 1
+            if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+                del line
+                while (rest := self.stream.readline(_CHUNK)) and not rest.endswith(b"\n"):
+                    pass
+                yield number, Problem(f"line is longer than {MAX_LINE_BYTES >> 20} MiB", number)
+            else:
+                yield number, line.rstrip(b"\r\n")
+
+    def close(self) -> None:
+        self.stream.close()
+        self._raw.close()
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,1 @@
+"""Text: analysis into terms, sentences, key terms, and the marks of citations."""
