@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 _DOI = re.compile(r"10\.\d{4,9}/\S+", re.ASCII)
 _ARXIV = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?", re.ASCII | re.IGNORECASE)
+_VERSION = re.compile(r"v\d+$", re.ASCII)
 _ACL = re.compile(r"[A-Z]\d{2}-\d{4}|\d{4}\.[a-z0-9]+-[a-z0-9]+\.\d+", re.ASCII | re.IGNORECASE)
 _OPENALEX = re.compile(r"W\d+", re.ASCII | re.IGNORECASE)
 _S2 = re.compile(r"[0-9a-f]{40}", re.ASCII | re.IGNORECASE)
@@ -22,9 +23,10 @@ _ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)", re.ASCII | re.IGNORECASE)
 _URLS = (
     (re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/(.+)", re.IGNORECASE), "doi"),
     (re.compile(r"(?:https?://)?(?:export\.)?arxiv\.org/(?:abs|pdf)/(.+?)(?:\.pdf)?", re.IGNORECASE), "arxiv"),
-    (re.compile(r"(?:https?://)?pubmed\.ncbi\.nlm\.nih\.gov/(\d+)/?", re.IGNORECASE), "pmid"),
-    (re.compile(r"(?:https?://)?(?:www\.)?ncbi\.nlm\.nih\.gov/pmc/articles/(PMC\d+)/?", re.IGNORECASE), "pmcid"),
+    (re.compile(r"(?:https?://)?(?:pubmed\.|(?:www\.)?)ncbi\.nlm\.nih\.gov/(?:pubmed/)?(\d+)/?", re.IGNORECASE), "pmid"),
+    (re.compile(r"(?:https?://)?(?:\w+\.)?ncbi\.nlm\.nih\.gov/(?:pmc/)?articles/((?:PMC)?\d+)/?", re.IGNORECASE), "pmcid"),
     (re.compile(r"(?:https?://)?(?:www\.)?aclanthology\.org/(.+?)(?:/|\.pdf)?", re.IGNORECASE), "acl"),
+    (re.compile(r"(?:https?://)?(?:www\.)?aclweb\.org/anthology/(?:.+/)?([^/]+?)(?:/|\.pdf)?", re.IGNORECASE), "acl"),
     (re.compile(r"(?:https?://)?(?:api\.)?openalex\.org/(?:works/)?(W\d+)", re.IGNORECASE), "openalex"),
     (re.compile(r"(?:https?://)?(?:www\.)?semanticscholar\.org/paper/(?:[^/]+/)?([0-9a-f]{40})", re.IGNORECASE), "s2"),
 )
@@ -63,7 +65,7 @@ def canonical(scheme: str, value: str) -> str | None:
             value = value.removeprefix("arXiv:").removeprefix("arxiv:")
             if not _ARXIV.fullmatch(value):
                 return None
-            return f"arxiv:{re.sub(r'v[0-9]+$', '', value.lower())}"
+            return f"arxiv:{_VERSION.sub('', value.lower())}"
         case "acl":
             return f"acl:{value.upper() if value[:1].isalpha() else value.lower()}" if _ACL.fullmatch(value) else None
         case "openalex":
@@ -84,14 +86,15 @@ def canonical(scheme: str, value: str) -> str | None:
 def recognise(text: str) -> str | None:
     """The canonical identifier in what somebody wrote, or None where it follows no scheme we know."""
     text = text.strip()
-    for pattern, scheme in _URLS:
-        if found := pattern.fullmatch(text):
-            return canonical(scheme, found[1])
+    if text.startswith("10."):
+        return canonical("doi", text)
     prefix, colon, rest = text.partition(":")
     if colon and (known := _PREFIXES.get(prefix.lower())):
         return canonical(known, rest)
-    if text.startswith("10."):
-        return canonical("doi", text)
+    if "/" in text:
+        for pattern, scheme in _URLS:
+            if found := pattern.fullmatch(text):
+                return canonical(scheme, found[1])
     return None
 
 

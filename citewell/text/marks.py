@@ -15,6 +15,10 @@ from citewell.text.sentences import split_sentences
 _PLACE = re.compile(r"\x00(\d+)\x00")
 _SPACE = re.compile(r"\s+")
 
+REACH = 2000
+"""The most characters of a context on either side of its mark."""
+_REACH = 1500
+
 Span = tuple[int, int, list[Reference]]
 """Start and end of a citation mark in a paragraph, and what it cites."""
 
@@ -26,15 +30,32 @@ def mask_all(text: str, spans: Sequence[Span]) -> str:
 
 def contexts(text: str, spans: Sequence[Span], section: str = "", first_id: int = 0) -> list[Context]:
     """One context per citation mark of the paragraph; their ids count up from `first_id`."""
-    sentences = split_sentences(_numbered(text, spans))
+    numbered = split_sentences(_numbered(text, spans))
+    masked = ["", *(_PLACE.sub(OTHER_MARK, sentence) for sentence in numbered), ""]
     found = []
-    for here, sentence in enumerate(sentences):
+    for here, sentence in enumerate(numbered):
+        before, here_masked, after = masked[here : here + 3]
+        at = end = 0
         for place in _PLACE.finditer(sentence):
-            window = " ".join(sentences[max(0, here - 1) : here + 2])
+            at += place.start() - end
+            end = place.end()
+            window = f"{_ending(before, here_masked, at)}{TARGET_MARK}{_beginning(here_masked, at + len(OTHER_MARK), after)}"
             target = int(place[1])
-            masked = _PLACE.sub(lambda mark, target=target: TARGET_MARK if int(mark[1]) == target else OTHER_MARK, window)
-            found.append(Context(masked, spans[target][2], section=section, id=str(first_id + target)))
+            found.append(Context(window.strip(), spans[target][2], section=section, id=str(first_id + target)))
+            at += len(OTHER_MARK)
     return found
+
+
+def _ending(before: str, sentence: str, at: int) -> str:
+    """What stands to the left of a place. A "sentence" of a damaged text may hold thousands of them: hence the bound."""
+    left = f"{before[-_REACH:]} {sentence[max(0, at - _REACH) : at]}"
+    return left if len(left) <= _REACH else left[-_REACH:].partition(" ")[2]
+
+
+def _beginning(sentence: str, at: int, after: str) -> str:
+    """What stands to the right of a place, as far as `_ending` goes to the left."""
+    right = f"{sentence[at : at + _REACH]} {after[:_REACH]}"
+    return right if len(right) <= _REACH else right[:_REACH].rpartition(" ")[0]
 
 
 def _numbered(text: str, spans: Sequence[Span]) -> str:

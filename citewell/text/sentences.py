@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_END = re.compile(r"""[.!?]["'”’)\]]*\s+(?=["'“‘(\[]*[A-Z0-9])""")
+_END = re.compile(r"""[.!?]["'\u201d\u2019)\]]*\s+(?=["'\u201c\u2018(\[]*[A-Z0-9])""")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:al|e\.g|i\.e|cf|vs|etc|Fig|Figs|Eq|Eqs|Sec|Tab|Ref|Refs|Dr|Prof|Mr|Mrs|Ms|St|No|Vol|approx|resp|ca|spp?)|\b[A-Z])\.$"
 )
@@ -15,10 +15,10 @@ def split_sentences(text: str) -> list[str]:
     sentences = []
     start = 0
     for end in _END.finditer(text):
-        sentence = text[start : end.end()].strip()
-        if _ABBREVIATION.search(sentence[-12:]):
+        # Only the last word is looked at here: a text of nothing but initials must not be copied once for each.
+        if _ABBREVIATION.search(text[max(start, end.start() - 20) : end.end()].rstrip()[-12:]):
             continue
-        sentences.append(sentence)
+        sentences.append(text[start : end.end()].strip())
         start = end.end()
     if last := text[start:].strip():
         sentences.append(last)

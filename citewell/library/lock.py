@@ -1,0 +1,45 @@
+"""One writer at a time. The operating system holds the lock, so that it is gone with the process that held it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from citewell.errors import CitewellError
+
+_LOCK = "writer.lock"
+_HOLDER = "writer.json"
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Hold the library of `folder` for writing, or say in one line who does."""
+    lock = FileLock(folder / _LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CitewellError(f"the library is being written by {_holder(folder)}; wait for it to finish, then try again") from None
+    except OSError as error:
+        raise CitewellError(f"cannot write to the library in {folder}: {error.strerror or error}; choose another with --library") from None
+    try:
+        me = {"pid": os.getpid(), "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]), "since": time.strftime("%H:%M:%S")}
+        (folder / _HOLDER).write_bytes(msgspec.json.encode(me))
+        yield
+    finally:
+        (folder / _HOLDER).unlink(missing_ok=True)
+        lock.release()
+
+
+def _holder(folder: Path) -> str:
+    try:
+        holder = msgspec.json.decode((folder / _HOLDER).read_bytes())
+        return f"process {holder['pid']} ({holder['command'][:80]}, since {holder['since']})"
+    except (OSError, msgspec.DecodeError, KeyError, TypeError):
+        return "another process"

@@ -1,0 +1,87 @@
+"""The manifest: which segment files make up the index, committed by one rename.
+
+Segments are immutable. A new manifest names the new ones and no longer names those that were merged; only when it has taken
+its name are the old files deleted. A reader holds what it has mapped, and one that comes in between reads the manifest again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from citewell.errors import CitewellError
+from citewell.text import analysis
+
+FOLDER = "index"
+_FILE = "manifest.json"
+FORMAT = 1
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One segment file."""
+
+    file: str
+    field: str
+    block: int
+    papers: int
+    """How many papers it speaks for, removed ones included."""
+    texts: int
+    """How many of them have a text in this field."""
+    terms: int
+    """How many terms those texts have in all."""
+    bytes: int
+    crc32: int
+
+
+class Manifest(msgspec.Struct):
+    """The whole index: its segments, oldest first."""
+
+    format: int = FORMAT
+    analysis: str = analysis.VERSION
+    generation: int = 0
+    segments: list[Entry] = []
+
+
+def load(library: Path) -> Manifest:
+    """The manifest of a library; an empty one where nothing was indexed yet."""
+    path = library / FOLDER / _FILE
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        return Manifest()
+    except (msgspec.DecodeError, OSError) as error:
+        raise CitewellError(f"the index of {library} cannot be read ({error}); run 'citewell library rebuild'") from None
+    if manifest.format != FORMAT or manifest.analysis != analysis.VERSION:
+        raise CitewellError(f"the index of {library} was made by another version of citewell; run 'citewell library rebuild'")
+    return manifest
+
+
+def commit(library: Path, manifest: Manifest) -> None:
+    """Make `manifest` the current one, durably, and delete what it no longer names."""
+    folder = library / FOLDER
+    temporary = folder / f"{_FILE}.part"
+    with temporary.open("wb") as out:
+        out.write(msgspec.json.format(msgspec.json.encode(manifest)))
+        out.flush()
+        os.fsync(out.fileno())
+    temporary.rename(folder / _FILE)
+    _sync(folder)
+
+
+def sweep(library: Path, manifest: Manifest) -> None:
+    """Delete files of the index that `manifest` does not name: what was merged, or left by a crash."""
+    named = {entry.file for entry in manifest.segments} | {_FILE}
+    for path in (library / FOLDER).iterdir():
+        if path.name not in named:
+            path.unlink(missing_ok=True)
+
+
+def _sync(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

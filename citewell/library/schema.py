@@ -1,0 +1,174 @@
+"""The tables of the store, and how a connection to them is opened.
+
+Papers, contexts and their numbers are never reused: an index that is older or newer than the store can at worst name a paper
+that is gone, never a wrong one.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from citewell.errors import CitewellError
+
+FILE = "library.sqlite"
+VERSION = 1
+
+_TABLES = """
+CREATE TABLE papers (
+    num INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    title TEXT NOT NULL,
+    abstract TEXT NOT NULL,
+    year INTEGER,
+    date TEXT NOT NULL,
+    venue TEXT NOT NULL,
+    title_key INTEGER,
+    details TEXT NOT NULL            -- JSON: authors, ids, keywords, extra, also, sentences
+);
+CREATE INDEX papers_by_title ON papers (title_key) WHERE title_key IS NOT NULL;
+CREATE INDEX papers_by_venue ON papers (venue COLLATE NOCASE) WHERE venue <> '';
+
+CREATE TABLE ids (                   -- every name a paper can be found by
+    key TEXT NOT NULL,
+    paper INTEGER NOT NULL,
+    PRIMARY KEY (key, paper)
+) WITHOUT ROWID;
+
+CREATE TABLE citations (
+    citing INTEGER NOT NULL,
+    cited INTEGER NOT NULL,
+    PRIMARY KEY (citing, cited)
+) WITHOUT ROWID;
+CREATE INDEX citations_by_cited ON citations (cited, citing);
+
+CREATE TABLE waiting (               -- references to papers that are not here yet, one row for each key they can be known by
+    key TEXT NOT NULL,
+    citing INTEGER NOT NULL,
+    reference INTEGER NOT NULL,      -- hash of the reference's first key
+    year INTEGER,
+    details TEXT NOT NULL,           -- JSON: the reference as it was given
+    PRIMARY KEY (key, citing, reference)
+) WITHOUT ROWID;
+CREATE INDEX waiting_by_citing ON waiting (citing, reference);
+
+CREATE TABLE contexts (
+    num INTEGER PRIMARY KEY,
+    key INTEGER NOT NULL UNIQUE,     -- hash of what it says and where; makes adding it twice a no-op
+    citing INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    section TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX contexts_by_citing ON contexts (citing);
+
+CREATE TABLE targets (               -- what the marked place of a context cites
+    context INTEGER NOT NULL,
+    reference INTEGER NOT NULL,
+    citing INTEGER NOT NULL,
+    cited INTEGER,                   -- NULL while the reference waits
+    PRIMARY KEY (context, reference)
+) WITHOUT ROWID;
+CREATE INDEX targets_by_cited ON targets (cited) WHERE cited IS NOT NULL;
+CREATE INDEX targets_waiting ON targets (citing, reference) WHERE cited IS NULL;
+
+CREATE TABLE parked (                -- contexts whose citing paper is not here yet
+    key TEXT NOT NULL,
+    hash INTEGER NOT NULL,
+    context TEXT NOT NULL,           -- JSON
+    PRIMARY KEY (key, hash)
+) WITHOUT ROWID;
+
+CREATE TABLE sentences (
+    paper INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    section TEXT NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (paper, position)
+) WITHOUT ROWID;
+
+CREATE TABLE dirty (                 -- papers whose index entries are older than their records
+    paper INTEGER PRIMARY KEY,
+    fields INTEGER NOT NULL          -- bits, in the order of postings.FIELDS
+);
+
+CREATE TABLE imports (               -- how far an interrupted add got in each file
+    source TEXT PRIMARY KEY,
+    records INTEGER NOT NULL
+);
+
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO meta VALUES ('version', 1), ('next_paper', 1), ('next_context', 1);
+"""
+
+
+def create(folder: Path) -> sqlite3.Connection:
+    """Open the store for writing, making it where there is none; the caller holds the writer's lock."""
+    path = folder / FILE
+    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA cache_size = -131072")
+        db.execute("PRAGMA wal_autocheckpoint = 16384")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("BEGIN IMMEDIATE")
+        if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").fetchone():
+            for statement in _TABLES.split(";\n"):
+                db.execute(statement)
+        db.execute("COMMIT")
+        _verify(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def read(folder: Path) -> sqlite3.Connection:
+    """Open an existing store for reading, also where the folder cannot be written to."""
+    path = folder / FILE
+    if not path.exists():
+        raise CitewellError(
+            f"there is no library in {folder}: add papers with 'citewell add PATH', or name another with --library"
+        )
+    # SQLite cannot share a WAL database in a folder it may not write to; nobody else can write there either.
+    writable = os.access(folder, os.W_OK)
+    db = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=ro{'' if writable else '&immutable=1'}", uri=True, isolation_level=None
+    )
+    try:
+        db.execute("PRAGMA cache_size = -65536")
+        _verify(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing: commits at the end of the block, rolls back when anything in it fails."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _verify(db: sqlite3.Connection, path: Path) -> None:
+    try:
+        version = db.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError) and "no such table" not in str(error):
+            raise
+        raise CitewellError(f"{path} is not a citewell library ({error})") from None
+    if version is None or version[0] != VERSION:
+        raise CitewellError(
+            f"{path} was written by another version of citewell; use that version, or add the papers to a new library"
+        )

@@ -1,0 +1,191 @@
+"""The store: what the user gave, in SQLite, and the only truth. Everything else is derived from it.
+
+`Store` reads; `Intake` (taking records in) and `removal` change it, inside transactions that the library opens.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from citewell.identifiers import recognise
+from citewell.library import rows, schema
+from citewell.papers import Context, Paper, Reference, Sentence
+
+
+class Store:
+    """Reads papers, citations, contexts and sentences."""
+
+    def __init__(self, db: sqlite3.Connection, folder: Path) -> None:
+        self.db = db
+        self.folder = folder
+
+    @classmethod
+    def open(cls, folder: Path) -> Store:
+        return cls(schema.read(folder), folder)
+
+    def close(self) -> None:
+        self.db.close()
+
+    # -- papers -----------------------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> int | None:
+        """The number of the paper that somebody calls `name`: any identifier, a data set's id, a citation key."""
+        known = recognise(name)
+        for key in ([known] if known else []) + [name, f"id:{name}", f"local:{name}", f"key:{name}"]:
+            found = self.db.execute("SELECT paper FROM ids WHERE key = ? ORDER BY paper", (key,)).fetchone()
+            if found:
+                return int(found[0])
+        # A twin that was merged under another name, and belongs to a data set: rare enough to look through all ids.
+        escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        found = self.db.execute("SELECT paper FROM ids WHERE key LIKE ? ESCAPE '\\' LIMIT 1", (f"%:{escaped}",)).fetchone()
+        return int(found[0]) if found else None
+
+    def papers(self, nums: Sequence[int]) -> dict[int, Paper]:
+        """Bibliographic records by number; numbers of papers that are gone are absent."""
+        found = self._select(f"SELECT {rows.COLUMNS} FROM papers WHERE num IN", nums)
+        return {row[0]: rows.from_columns(row).paper for row in found}
+
+    def whole(self, num: int) -> Paper:
+        """One paper with its references, contexts and sentences."""
+        paper = rows.load(self.db, num).paper
+        paper.references = [*self._references(num), *self._waiting(num)]
+        paper.contexts = list(self._contexts(num))
+        paper.sentences = self.sentences(num)
+        return paper
+
+    def each(self) -> Iterator[Paper]:
+        """Every paper, whole, in the order in which they came."""
+        last = 0
+        while found := self.db.execute("SELECT num FROM papers WHERE num > ? ORDER BY num LIMIT 1000", (last,)).fetchall():
+            for (num,) in found:
+                yield self.whole(num)
+            last = found[-1][0]
+
+    def sentences(self, num: int) -> list[Sentence]:
+        found = self.db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (num,))
+        return [Sentence(text, section) for text, section in found]
+
+    def venue(self, name: str) -> npt.NDArray[np.int64]:
+        """The numbers of the papers whose venue contains `name`."""
+        escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        found = self.db.execute(
+            "SELECT num FROM papers WHERE venue <> '' AND venue COLLATE NOCASE LIKE ? ESCAPE '\\' ORDER BY num", (f"%{escaped}%",)
+        )
+        return np.fromiter((num for (num,) in found), np.int64)
+
+    # -- citations --------------------------------------------------------------------------------------------------
+
+    def citations_among(self, nums: Sequence[int]) -> dict[int, list[int]]:
+        """For each of some papers, which others of them cite it."""
+        pairs = self.db.execute(
+            "SELECT cited, citing FROM citations WHERE citing IN (SELECT value FROM json_each(?1))"
+            " AND cited IN (SELECT value FROM json_each(?1)) ORDER BY citing",
+            (_json(nums),),
+        )
+        citing = defaultdict(list)
+        for cited, source in pairs:
+            citing[cited].append(source)
+        return citing
+
+    def times_cited(self, nums: Sequence[int]) -> dict[int, int]:
+        return dict(self._select("SELECT cited, count(*) FROM citations WHERE cited IN", nums, " GROUP BY cited"))
+
+    def cited_by(self, num: int) -> list[int]:
+        """The papers of the library that cite this one."""
+        return [citing for (citing,) in self.db.execute("SELECT citing FROM citations WHERE cited = ? ORDER BY citing", (num,))]
+
+    def _references(self, num: int) -> Iterator[Reference]:
+        for (name,) in self.db.execute(
+            "SELECT id FROM citations JOIN papers ON num = cited WHERE citing = ? ORDER BY cited", (num,)
+        ):
+            yield Reference([name])
+
+    def _waiting(self, num: int) -> Iterator[Reference]:
+        for (text,) in self.db.execute("SELECT details FROM waiting WHERE citing = ? AND details <> '' ORDER BY key", (num,)):
+            yield msgspec.json.decode(text, type=Reference)
+
+    def _contexts(self, num: int) -> Iterator[Context]:
+        found = self.db.execute("SELECT num, id, section, text FROM contexts WHERE citing = ? ORDER BY num", (num,)).fetchall()
+        for context, name, section, text in found:
+            cited = self.db.execute(
+                "SELECT id, details FROM targets LEFT JOIN papers ON papers.num = cited LEFT JOIN waiting"
+                " ON waiting.citing = targets.citing AND waiting.reference = targets.reference AND waiting.details <> ''"
+                " WHERE context = ?",
+                (context,),
+            )
+            references = [
+                Reference([paper]) if paper is not None else msgspec.json.decode(waits, type=Reference)
+                for paper, waits in cited
+                if paper is not None or waits is not None
+            ]
+            yield Context(text, references, section=section, id=name)
+
+    # -- what the index is made of ----------------------------------------------------------------------------------
+
+    def dirty(self, limit: int) -> list[tuple[int, int]]:
+        """The first papers whose index entries are out of date, and which fields are."""
+        return self.db.execute("SELECT paper, fields FROM dirty ORDER BY paper LIMIT ?", (limit,)).fetchall()
+
+    def own_texts(self, nums: Sequence[int]) -> Iterator[tuple[int, int, str]]:
+        """Number, date (yyyymmdd) and own text of papers, in order of number."""
+        with_sentences = self._texts("SELECT paper, text FROM sentences WHERE paper IN", nums)
+        for num, title, abstract, year, date in self._select(
+            "SELECT num, title, abstract, year, date FROM papers WHERE num IN", nums, " ORDER BY num"
+        ):
+            text = f"{title}\n{abstract}"
+            if num in with_sentences:
+                # Sources often cut their abstract into sentences too; what stands there already counts once.
+                text = "\n".join((text, *(s for s in with_sentences[num] if s not in text)))
+            yield num, date_number(year, date), text
+
+    def cited_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
+        """What others say where they cite these papers."""
+        return self._texts("SELECT cited, text FROM targets JOIN contexts ON num = context WHERE cited IN", nums, " ORDER BY cited, num")
+
+    def citing_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
+        """What these papers say where they cite others."""
+        return self._texts("SELECT citing, text FROM contexts WHERE citing IN", nums, " ORDER BY citing, num")
+
+    def _texts(self, query: str, nums: Sequence[int], end: str = "") -> dict[int, list[str]]:
+        texts = defaultdict(list)
+        for num, text in self._select(query, nums, end):
+            texts[num].append(text)
+        return texts
+
+    def _select(self, query: str, values: Iterable[object], end: str = "") -> sqlite3.Cursor:
+        return self.db.execute(f"{query} (SELECT value FROM json_each(?)){end}", (_json(values),))
+
+    # -- counts -----------------------------------------------------------------------------------------------------
+
+    def counts(self) -> dict[str, int]:
+        """How much of everything there is."""
+        queries = {
+            "papers": "SELECT count(*) FROM papers",
+            "with_abstract": "SELECT count(*) FROM papers WHERE abstract <> ''",
+            "citations": "SELECT count(*) FROM citations",
+            "waiting": "SELECT count(*) FROM (SELECT DISTINCT citing, reference FROM waiting)",
+            "contexts": "SELECT count(*) FROM contexts",
+            "waiting_contexts": "SELECT count(*) FROM parked",
+            "sentences": "SELECT count(*) FROM sentences",
+            "to_index": "SELECT count(*) FROM dirty",
+        }
+        return {name: int(self.db.execute(query).fetchone()[0]) for name, query in queries.items()}
+
+
+def date_number(year: int | None, date: str) -> int:
+    """A date as yyyymmdd with zeros for what is unknown, 0 for no date at all."""
+    if year is None:
+        return 0
+    _, month, day = (*date.split("-"), "", "", "")[:3] if date.startswith(str(year)) else ("", "", "")
+    return year * 10_000 + (int(month) if month.isdecimal() else 0) * 100 + (int(day) if day.isdecimal() else 0)
+
+
+def _json(values: Iterable[object]) -> str:
+    return msgspec.json.encode(list(values)).decode()

@@ -1,0 +1,133 @@
+"""arXiv's OAI-PMH harvest, in the three formats that it comes in: oai_dc, arXiv and arXivRaw.
+
+All three wrap one paper a <record>; they differ in how they write names, dates and what a paper is filed under. Of the versions
+of a paper, the date of the first counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml.etree import _Element
+
+from citewell.identifiers import canonical
+from citewell.papers import Paper, Problem
+from citewell.sources import clean
+from citewell.sources.source import Source
+from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at, texts
+from citewell.text.accents import accented
+
+NAME = "arXiv OAI-PMH"
+
+_DEEPEST_BRACKETS = 5
+_BRACKETED = re.compile(r"\([^()]*\)")
+_BETWEEN_NAMES = re.compile(r"\s*[,;:]\s*(?:and\s+|&\s*)?|\s+(?:and|&)\s+")
+_SUFFIXES = ("Jr", "Jr.", "Sr", "Sr.", "II", "III", "IV")
+_POSTED = re.compile(r"(\d{1,2}) ([A-Z][a-z]{2}) (\d{4})", re.ASCII)
+_EXTRA = {"journal-ref": "journal-ref", "comments": "note", "report-no": "report-no", "license": "license"}
+
+
+def matches(head: bytes) -> bool:
+    root, begun = opening(head)
+    return root == "OAI-PMH" and any(sign in begun for sign in ("oai:arXiv.org:", "arxiv.org/oai", "arxiv.org/OAI"))
+
+
+def read(source: Source) -> Iterator[Paper | Problem]:
+    return papers(source, ["record", "error"], _paper)
+
+
+def _paper(record: _Element) -> Paper:
+    if record.tag.endswith("error"):
+        raise RecordError(f"arXiv answered with an error: {record.get('code', '')} {text(record)}".strip())
+    own = _name(text_at(record, "{*}header/{*}identifier"))
+    if record.find("{*}header[@status='deleted']") is not None:
+        raise RecordError(f"{own or 'the record'} was deleted by arXiv")
+    described = record.find("{*}metadata/*")
+    if described is None:
+        raise RecordError(f"{own or 'the record'} has no metadata")
+    kind = described.tag.rpartition("}")[2]
+    if kind not in ("dc", "arXiv", "arXivRaw"):
+        raise RecordError(f"<{kind[:40]}> is none of arXiv's formats; harvest oai_dc, arXiv or arXivRaw")
+    paper = _dublin_core(described) if kind == "dc" else _arxiv(described)
+    own = own or _name(text_at(described, "{*}id"))
+    if not own:
+        raise RecordError("the record has no arXiv id")
+    if not paper.title:
+        raise RecordError(f"{own} has no title")
+    paper.ids = clean.unique([own, *paper.ids])
+    paper.year = clean.year(paper.date)
+    paper.venue = paper.extra.get("journal-ref", "arXiv")
+    paper.extra |= {"type": "preprint", "url": f"https://arxiv.org/abs/{own.removeprefix('arxiv:')}"}
+    return paper
+
+
+def _name(identifier: str) -> str:
+    return canonical("arxiv", identifier.removeprefix("oai:arXiv.org:")) or ""
+
+
+def _dublin_core(described: _Element) -> Paper:
+    """What the least common denominator keeps of a paper."""
+    descriptions = texts(described.iterfind("{*}description"))
+    notes = [said for said in descriptions if said.startswith("Comment:")]
+    names = texts(described.iterfind("{*}identifier"))
+    places = [name for name in names if not name.startswith(("doi:", "http://", "https://"))]
+    extra = {"journal-ref": accented(places[0])} if places else {}
+    return Paper(
+        title=accented(text_at(described, "{*}title")),
+        abstract=accented(next((said for said in descriptions if said not in notes), "")),
+        authors=[_given_first(accented(name)) for name in texts(described.iterfind("{*}creator"))],
+        date=min(filter(None, map(clean.date, texts(described.iterfind("{*}date")))), default=""),
+        ids=[canonical("doi", name) or "" for name in names if name.startswith("doi:")],
+        keywords=[subject for subject in texts(described.iterfind("{*}subject")) if not any(map(str.isdigit, subject))],
+        extra=extra | ({"note": notes[0].removeprefix("Comment:").strip()} if notes else {}),
+    )
+
+
+def _given_first(listed: str) -> str:
+    """``Heath, Jr., Robert W.`` as a reader would write it; arXiv puts the suffix in the middle."""
+    family, *rest = (part.strip() for part in listed.split(","))
+    suffixes = [part for part in rest if part in _SUFFIXES]
+    return " ".join(filter(None, [*(part for part in rest if part not in _SUFFIXES), family, *suffixes]))
+
+
+def _arxiv(described: _Element) -> Paper:
+    """A paper in one of arXiv's own two formats."""
+    extra = {name: accented(text_at(described, f"{{*}}{tag}")) for tag, name in _EXTRA.items()}
+    return Paper(
+        title=accented(text_at(described, "{*}title")),
+        abstract=accented(text_at(described, "{*}abstract")),
+        authors=_authors(described.find("{*}authors")),
+        date=clean.date(text_at(described, "{*}created")) or _first_version(described),
+        ids=[canonical("doi", doi) or "" for doi in text_at(described, "{*}doi").split()],
+        keywords=clean.unique(text_at(described, "{*}categories").split()),
+        extra={name: value for name, value in extra.items() if value},
+    )
+
+
+def _first_version(described: _Element) -> str:
+    days = [_POSTED.search(text(date)) for date in described.iterfind("{*}version/{*}date")]
+    return min((iso_date(day[3], day[2], day[1]) for day in days if day), default="")
+
+
+def _authors(listed: _Element | None) -> list[str]:
+    if listed is None:
+        return []
+    parts = ("{*}forenames", "{*}keyname", "{*}suffix")
+    parsed = [" ".join(filter(None, (text_at(author, part) for part in parts))) for author in listed.iterfind("{*}author")]
+    return clean.unique(map(accented, parsed)) or _names(accented(text(listed)))
+
+
+def _names(line: str) -> list[str]:
+    """The names in a line such as ``A. Author, B. Author and C. Author, Jr. (Some University)``."""
+    for _ in range(_DEEPEST_BRACKETS):
+        line, cut = _BRACKETED.subn(" ", line)
+        if not cut:
+            break
+    found: list[str] = []
+    for name in _BETWEEN_NAMES.split(" ".join(line.partition("(")[0].split())):
+        if name in _SUFFIXES and found:
+            found[-1] += f" {name}"
+        else:
+            found.append(name)
+    return clean.unique(found)

@@ -1,0 +1,71 @@
+"""The arXiv metadata snapshot (as Kaggle has it): one paper a line, with the date of each of its versions.
+
+A paper's date is that of its first version, since that is when others could begin to cite it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from email.utils import parsedate
+
+from citewell.identifiers import canonical
+from citewell.papers import Paper, Problem
+from citewell.sources.clean import Json, date, day, mapping, sequence, text, unique, year
+from citewell.sources.json_records import first_record, records
+from citewell.sources.source import Source
+
+NAME = "arXiv snapshot"
+
+_EXTRA = {"journal-ref": "journal-ref", "comments": "note", "report-no": "report-no", "license": "license"}
+
+
+def matches(head: bytes) -> bool:
+    keys = first_record(head).keys()
+    return "id" in keys and (
+        "authors_parsed" in keys or keys >= {"categories", "update_date"} or keys >= {"categories", "versions"}
+    )
+
+
+def read(source: Source) -> Iterator[Paper | Problem]:
+    for line, record in records(source):
+        if isinstance(record, Problem):
+            yield record
+        elif (own := canonical("arxiv", text(record.get("id")))) is None:
+            yield Problem("no arXiv id", line)
+        else:
+            yield _paper(record, own)
+
+
+def _paper(record: Json, own: str) -> Paper:
+    published = _first_version(record.get("versions")) or date(record.get("update_date"))
+    extra = {name: text(record.get(field)) for field, name in _EXTRA.items()}
+    extra |= {"type": "preprint", "url": f"https://arxiv.org/abs/{own.removeprefix('arxiv:')}"}
+    return Paper(
+        title=text(record.get("title")),
+        abstract=text(record.get("abstract")),
+        authors=_authors(record),
+        year=year(published),
+        date=published,
+        venue=text(record.get("journal-ref")) or "arXiv",
+        ids=unique([own, canonical("doi", text(record.get("doi"))) or ""]),
+        keywords=unique(text(record.get("categories")).split()),
+        extra={name: value for name, value in extra.items() if value},
+    )
+
+
+def _first_version(value: object) -> str:
+    """The date of the first version, from a line such as ``Mon, 2 Apr 2007 19:18:42 GMT``."""
+    created = text(mapping(next(iter(sequence(value)), None)).get("created"))
+    try:
+        found = parsedate(created)
+    except (ValueError, IndexError):
+        return ""
+    return day(*found[:3]) if found else date(created)
+
+
+def _authors(record: Json) -> list[str]:
+    """Names from their parts (family, given, suffix), else from the line that lists them."""
+    parsed = (list(map(text, sequence(each)[:3])) for each in sequence(record.get("authors_parsed")))
+    found = [" ".join(filter(None, (*parts[1:2], *parts[:1], *parts[2:3]))) for parts in parsed]
+    listed = text(record.get("authors")).replace(" and ", ", ").split(",")
+    return [each for each in found if each] or [each.strip() for each in listed if each.strip()]

@@ -1,0 +1,134 @@
+"""CSL-JSON, the exchange format of Zotero, Mendeley and pandoc, and the Crossref works that are modelled on it.
+
+An array, one item, one item a line or ``{"items": [...]}``; Crossref's lists in place of strings are taken, and its
+``reference`` lists become references.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from citewell.identifiers import canonical, recognise
+from citewell.papers import Paper, Problem, Reference
+from citewell.sources.clean import Json, date, day, mapping, names, sequence, strings, text, unique, untagged, year
+from citewell.sources.json_records import first_record, records
+from citewell.sources.source import Source
+
+NAME = "CSL-JSON"
+
+_TYPE = re.compile(
+    r"(?:journal-|proceedings-)?article(?:-\w+)?|(?:book-)?chapter|(?:edited-)?book|entry(?:-\w+)?|paper-conference|report|thesis"
+    r"|dissertation|dataset|document|manuscript|monograph|patent|periodical|posted-content|post(?:-weblog)?|proceedings|review"
+    r"(?:-book)?|software|speech|standard|webpage|pamphlet|legislation|legal_case|broadcast|interview|motion_picture"
+)
+_TYPICAL = frozenset(("author", "issued", "container-title", "DOI"))
+_FOREIGN = frozenset(
+    {"authors", "authorships", "referenced_works", "display_name", "paperId", "corpusid", "paper_id", "paperAbstract"}
+    | {"authors_parsed", "update_date", "citing", "sentences", "references"}
+)
+_DATES = ("issued", "published", "published-print", "published-online", "original-date", "created")
+_NAMED = {
+    "page": "pages",
+    "collection-title": "series",
+    "publisher-place": "address",
+    "edition-number": "edition",
+    "id": "citekey",
+}
+"""Where citewell calls a field by another name; the others keep theirs, in lower case."""
+_TAKEN = frozenset(
+    {"title", "subtitle", "author", "abstract", "keyword", "subject", "reference", "custom", "categories", *_DATES}
+    | {"DOI", "PMID", "PMCID", "references-count", "score", "member", "prefix", "relation", "indexed", "deposited"}
+)
+_PEOPLE = ("editor", "translator", "collection-editor", "container-author", "reviewed-author")
+_KEYWORD_BREAK = re.compile(r"\s*[;,]\s*")
+
+
+def matches(head: bytes) -> bool:
+    record = first_record(head)
+    keys = record.keys()
+    if keys & _FOREIGN or not keys & {"title", "container-title", "DOI", "URL", "author"}:
+        return False
+    return bool(keys & _TYPICAL) or bool(_TYPE.fullmatch(text(record.get("type"))))
+
+
+def read(source: Source) -> Iterator[Paper | Problem]:
+    for line, record in records(source):
+        if isinstance(record, Problem):
+            yield record
+            continue
+        paper = _paper(record)
+        yield paper if paper.title or paper.ids else Problem("neither a title nor an identifier", line)
+
+
+def _paper(record: Json) -> Paper:
+    published = next((found for each in _DATES if (found := _date(record.get(each)))), "")
+    title, subtitle = untagged(_one(record.get("title"))), untagged(_one(record.get("subtitle")))
+    extra = _extra(record)
+    return Paper(
+        title=f"{title}: {subtitle}" if subtitle and subtitle.lower() not in title.lower() else title,
+        abstract=untagged(record.get("abstract")),
+        authors=names(record.get("author")),
+        year=year(published),
+        date=published if len(published) > 4 else "",
+        venue=untagged(_one(record.get("container-title"))) or extra.get("publisher", ""),
+        ids=_ids(record),
+        keywords=_keywords(record),
+        references=[cited for each in sequence(record.get("reference")) if (cited := _reference(mapping(each)))],
+        extra=extra,
+    )
+
+
+def _one(value: object) -> object:
+    return next(iter(value), "") if isinstance(value, list) else value
+
+
+def _date(value: object) -> str:
+    if isinstance(value, str):
+        return date(value)
+    found = mapping(value)
+    first = _one(found.get("date-parts"))
+    if isinstance(first, list):
+        return day(*(first[:3] or [None]))
+    written = text(found.get("raw")) or text(found.get("literal"))
+    return date(written) or day(year(written))
+
+
+def _ids(record: Json) -> list[str]:
+    found = [canonical("doi", text(record.get("DOI")))]
+    found += [canonical("pmid", text(record.get("PMID"))), canonical("pmcid", text(record.get("PMCID")))]
+    found.append(recognise(text(record.get("URL"))))
+    own = mapping(record.get("custom")).get("citewell-ids")
+    return unique([*(each or "" for each in found), *(recognise(each) or each for each in strings(own))])
+
+
+def _keywords(record: Json) -> list[str]:
+    keyword = record.get("keyword")
+    listed = _KEYWORD_BREAK.split(text(keyword)) if isinstance(keyword, str) else strings(keyword)
+    return unique([*listed, *strings(record.get("subject")), *strings(record.get("categories"))])
+
+
+def _reference(record: Json) -> Reference | None:
+    """A work in Crossref's list; one that is only given as a line of text has no title that could be told apart."""
+    doi = canonical("doi", text(record.get("DOI")))
+    title = text(record.get("article-title")) or text(record.get("volume-title"))
+    if not doi and not title:
+        return None
+    return Reference([doi] if doi else [], title, year(text(record.get("year"))), strings(record.get("author")))
+
+
+def _extra(record: Json) -> dict[str, str]:
+    extra = {}
+    for field, value in record.items():
+        if field in _TAKEN or field == "container-title":
+            continue
+        if field in _PEOPLE:
+            found = "; ".join(names(value))
+        elif isinstance(value, list):
+            found = "; ".join(strings(value))
+        else:
+            found = _date(value) if isinstance(value, dict) else text(value)
+        if found:
+            extra[text(_NAMED.get(field, field.lower()))] = found
+    own = {key: text(value) for key, value in mapping(record.get("custom")).items() if key != "citewell-ids"}
+    return extra | {text(key): value for key, value in own.items() if value and text(key)}

@@ -1,0 +1,246 @@
+"""The records of a JSON file, whichever way they are packed: one a line, in an array, or in the array of an API's answer.
+
+Lines go through msgspec; everything else is read as a stream of values, so that a file larger than memory is no trouble and a
+damaged record costs only itself. What strict JSON forbids but programs write (NaN, lone surrogates, Latin-1 bytes) is taken.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from citewell.papers import Problem
+from citewell.sources.clean import Json
+from citewell.sources.source import HEAD_BYTES, MAX_LINE_BYTES, InputError, Source
+
+_CHUNK = 1024 * 1024
+_MAX_WASTE = 4 * MAX_LINE_BYTES
+_STRICT = msgspec.json.Decoder()
+_LENIENT = json.JSONDecoder(strict=False)
+_WRAPPERS = ("results", "items", "data")
+_WRAPPED = re.compile(r'"(?:results|items|data)"\s*:\s*\[')
+_QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_TOKEN = re.compile(rf"{_QUOTED.pattern}|[{{}}\[\],]", re.DOTALL)
+_MAX_DEPTH = 100
+_GAP = re.compile(r"[\s,]*")
+_KEY = re.compile(r'\{\s*"(\w+)"')
+
+
+def decode(line: bytes) -> Any:
+    """The JSON value of `line`; a `ValueError` says in a few words what is wrong with it."""
+    try:
+        return _STRICT.decode(line)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        written = line.decode("utf-8")
+    except UnicodeDecodeError:
+        written = line.decode("cp1252", "replace")
+    try:
+        return _LENIENT.decode(written)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON: {error.msg} (column {error.pos + 1})") from None
+    except ValueError:
+        raise ValueError("not valid JSON: a number is too long") from None
+
+
+def unwrap(record: Json) -> list[Any] | None:
+    """The records inside an API's answer, or None where `record` is itself one."""
+    if "title" in record:
+        return None
+    if isinstance(message := record.get("message"), dict):
+        record = message
+    return next((found for key in _WRAPPERS if isinstance(found := record.get(key), list)), None)
+
+
+def records(source: Source) -> Iterator[tuple[int, Json | Problem]]:
+    """Every record with the line where it begins; what is no record is a `Problem` instead."""
+    for line, value in _lines(source) if _one_a_line(source.head) else _stream(source):
+        if isinstance(value, dict) and (inside := unwrap(value)) is not None:
+            yield from ((line, each if isinstance(each, dict) else _not_an_object(line)) for each in inside)
+        elif isinstance(value, dict | Problem):
+            yield line, value
+        else:
+            yield line, _not_an_object(line)
+
+
+@lru_cache(maxsize=1)
+def first_record(head: bytes) -> Json:
+    """The first record of a file that begins with `head`, as much of it as there is; empty where it is not JSON."""
+    written = head.decode("utf-8-sig", "surrogateescape").lstrip()
+    if written[:1] not in ("{", "["):
+        return {}
+    values = [_completed(written)]
+    if not isinstance(values[0], dict | list):
+        values = [_completed(line) for line in written.split("\n")[:100] if line.startswith("{")]
+    for value in values:
+        while isinstance(value, list):
+            value = next((each for each in value if isinstance(each, dict)), None)
+        if isinstance(value, dict):
+            inside = unwrap(value)
+            return value if inside is None else next((each for each in inside if isinstance(each, dict)), {})
+    return {}
+
+
+def _completed(written: str) -> Any:
+    """The value that `written` begins with; where it is cut off, up to the last comma and then closed."""
+    closers: list[str] = []
+    cut, closing = 0, ""
+    for token in _TOKEN.finditer(written):
+        match token[0]:
+            case "{" | "[" as opened:
+                closers.append("}" if opened == "{" else "]")
+                if len(closers) > _MAX_DEPTH:
+                    return None
+            case "}" | "]" as closed:
+                if not closers or closers.pop() != closed:
+                    return None
+                if not closers:
+                    cut, closing = token.end(), ""
+                    break
+            case ",":
+                cut, closing = token.start(), "".join(reversed(closers))
+    try:
+        return _LENIENT.decode(written[:cut] + closing)
+    except ValueError:
+        return None
+
+
+def _one_a_line(head: bytes) -> bool:
+    """Whether a file that begins with `head` has one record a line."""
+    head = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if not head.startswith(b"{") or _array_start(head.decode("utf-8", "surrogateescape")):
+        return False
+    first, newline, _ = head.partition(b"\n")
+    if not newline:
+        return True
+    try:
+        return isinstance(decode(first), dict)
+    except ValueError:
+        return first.strip() != b"{" and b'\n{"' in head
+
+
+def _array_start(written: str) -> int:
+    """Where the records of an API's answer begin in `written`, or 0."""
+    for found in islice(_WRAPPED.finditer(written), 5):
+        before = _QUOTED.sub("", written[: found.end()])
+        depth = sum(map(before.count, "{[")) - sum(map(before.count, "}]"))
+        if depth == 2 or (depth == 3 and '"message"' in written[: found.start()]):
+            return found.end()
+    return 0
+
+
+def _lines(source: Source) -> Iterator[tuple[int, Any]]:
+    for number, line in source.lines():
+        if isinstance(line, Problem):
+            yield number, line
+            continue
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if line and not line.isspace():
+            try:
+                yield number, decode(line)
+            except ValueError as error:
+                yield number, Problem(str(error), number)
+
+
+def _stream(source: Source) -> Iterator[tuple[int, Any]]:
+    """The values of an array, or of values written one after the other, wherever their lines break."""
+    window = _Window(source)
+    array = window.enter()
+    again: re.Pattern[str] | None = None
+    wasted = 0
+    while window.skip_gap():
+        if array and window.text[window.at] == "]":
+            return
+        if again is None and (key := _KEY.match(window.text, window.at)):
+            again = re.compile(rf'\{{\s*"{key[1]}"\s*:')
+        try:
+            value, end = _LENIENT.raw_decode(window.text, window.at)
+        except json.JSONDecodeError as error:
+            cut_off = error.msg.startswith("Unterminated") or error.pos > len(window.text) - 10
+            if cut_off and window.more():
+                continue
+            wasted += len(window.text) - window.at if cut_off else error.pos - window.at
+            reason = f"not valid JSON: {error.msg}"
+            if cut_off:
+                reason = (
+                    f"longer than {MAX_LINE_BYTES >> 20} MiB" if window.full() else "the file ends in the middle of a record"
+                )
+        except (RecursionError, ValueError):
+            reason = "nested too deeply, or a number is too long"
+        else:
+            line = window.line
+            window.move(end)
+            yield line, value
+            continue
+        yield window.line, Problem(reason, window.line)
+        if wasted > _MAX_WASTE:
+            raise InputError("the file is too damaged: one record after the other has no end")
+        window.move_to_next(again)
+
+
+class _Window:
+    """The part of a file that is in memory as text, and how far it has been read."""
+
+    def __init__(self, source: Source) -> None:
+        self.text = ""
+        self.at = 0
+        self.line = 1
+        self._stream = source.stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self.more()
+
+    def full(self) -> bool:
+        return len(self.text) - self.at > MAX_LINE_BYTES
+
+    def more(self) -> bool:
+        """Read on, doubling what is there; False at the end of the file or where a record outgrows every bound."""
+        if self.full():
+            return False
+        found = self._stream.read(max(_CHUNK, len(self.text) - self.at))
+        self.text = self.text[self.at :] + self._decoder.decode(found, final=not found)
+        self.at = 0
+        return bool(found)
+
+    def move(self, to: int) -> None:
+        self.line += self.text.count("\n", self.at, to)
+        self.at = to
+
+    def enter(self) -> bool:
+        """Step over what stands before the first record; True where an array holds them."""
+        start = len(self.text) - len(self.text.lstrip("\ufeff \t\r\n"))
+        inside = _array_start(self.text[start : start + HEAD_BYTES]) or int(self.text.startswith("[", start))
+        self.move(start + inside)
+        return inside > 0
+
+    def skip_gap(self) -> bool:
+        """Step over spaces and commas; False at the end of the file."""
+        while True:
+            self.move(_GAP.match(self.text, self.at).end())  # type: ignore[union-attr]
+            if self.at < len(self.text):
+                return True
+            if not self.more():
+                return False
+
+    def move_to_next(self, again: re.Pattern[str] | None) -> None:
+        """Leave a damaged record behind: go on where something begins as the first record did."""
+        self.move(self.at + 1)
+        while not (again and (found := again.search(self.text, self.at))):
+            self.move(len(self.text))
+            if not self.more():
+                return
+        self.move(found.start())
+
+
+def _not_an_object(line: int) -> Problem:
+    return Problem("not a JSON object", line)

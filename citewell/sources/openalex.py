@@ -1,0 +1,108 @@
+"""OpenAlex works: the snapshot's JSON lines, a page of the API's answer, or one work.
+
+OpenAlex gives abstracts as an index from each word to its places; sorting the places gives the text back, however far apart
+they claim to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from citewell.identifiers import canonical, recognise
+from citewell.papers import Paper, Problem, Reference
+from citewell.sources.clean import Json, date, mapping, name, sequence, text, unique, untagged, year
+from citewell.sources.json_records import first_record, records
+from citewell.sources.source import Source
+
+NAME = "OpenAlex"
+
+_MARKERS = frozenset(("authorships", "referenced_works", "abstract_inverted_index", "primary_location", "host_venue"))
+
+
+def matches(head: bytes) -> bool:
+    record = first_record(head)
+    if (text(record.get("id")).rpartition("/")[2])[:1] not in ("W", "w"):
+        return False
+    return bool(record.keys() & _MARKERS) or (_is_url(record.get("id")) and not record.keys() & {"authors", "abstract"})
+
+
+def read(source: Source) -> Iterator[Paper | Problem]:
+    for line, record in records(source):
+        if isinstance(record, Problem):
+            yield record
+            continue
+        paper = _paper(record)
+        if not any(each.startswith("openalex:") for each in paper.ids):
+            yield Problem("not an OpenAlex work: its id is no W number", line)
+        else:
+            yield paper
+
+
+def _is_url(value: object) -> bool:
+    return isinstance(value, str) and value.startswith(("https://openalex.org/", "http://openalex.org/"))
+
+
+def _paper(record: Json) -> Paper:
+    location = mapping(record.get("primary_location"))
+    host = mapping(location.get("source")) or mapping(record.get("host_venue"))
+    published = date(record.get("publication_date"))
+    return Paper(
+        title=untagged(record.get("title") or record.get("display_name")),
+        abstract=_abstract(record.get("abstract_inverted_index")),
+        authors=[found for each in sequence(record.get("authorships")) if (found := _author(mapping(each)))],
+        year=year(record.get("publication_year")) or year(published),
+        date=published,
+        venue=text(host.get("display_name")),
+        ids=_ids(record),
+        keywords=unique([*_labels(record.get("keywords")), *_labels(record.get("concepts"))]),
+        references=[Reference([cited]) for each in sequence(record.get("referenced_works")) if (cited := _number(each))],
+        extra=_extra(record, location, host),
+    )
+
+
+def _number(value: object) -> str | None:
+    return canonical("openalex", text(value))
+
+
+def _ids(record: Json) -> list[str]:
+    given = mapping(record.get("ids"))
+    found = [_number(record.get("id")), canonical("doi", text(record.get("doi")))]
+    for scheme, value in given.items():
+        written = text(value)
+        found.append(recognise(written) or canonical(scheme, written))
+    return unique(each or "" for each in found)
+
+
+def _author(authorship: Json) -> str:
+    return name({"name": mapping(authorship.get("author")).get("display_name"), "literal": authorship.get("raw_author_name")})
+
+
+def _labels(value: object) -> Iterator[str]:
+    """Names of keywords and concepts; a concept with score 0 is only the ancestor of one that fits."""
+    for each in sequence(value):
+        if isinstance(each, str) or mapping(each).get("score") != 0:
+            yield text(each) or text(mapping(each).get("display_name")) or text(mapping(each).get("keyword"))
+
+
+def _abstract(value: object) -> str:
+    index = mapping(value)
+    index = mapping(index.get("InvertedIndex")) or index
+    words = [(at, word) for word, places in index.items() for at in sequence(places) if isinstance(at, int)]
+    return untagged(" ".join(word for _, word in sorted(words)))
+
+
+def _extra(record: Json, location: Json, host: Json) -> dict[str, str]:
+    biblio = mapping(record.get("biblio"))
+    first, last = text(biblio.get("first_page")), text(biblio.get("last_page"))
+    extra = {
+        "type": text(record.get("type")),
+        "volume": text(biblio.get("volume")),
+        "issue": text(biblio.get("issue")),
+        "pages": f"{first}-{last}" if first and last and first != last else first or last,
+        "publisher": text(host.get("host_organization_name") or host.get("publisher")),
+        "issn": text(host.get("issn_l")),
+        "url": text(location.get("landing_page_url")),
+        "language": text(record.get("language")),
+        "retracted": "yes" if record.get("is_retracted") is True else "",
+    }
+    return {key: value for key, value in extra.items() if value}

@@ -1,0 +1,336 @@
+"""XML files as a stream of records: bounded memory, nothing fetched, no entity expanded.
+
+The file is fed to the parser in pieces that end where a record ends. When a piece is not well-formed, the record in it becomes
+a `Problem` and a new parser goes on behind it, inside the same parents, so that a damaged record costs itself alone.
+"""
+
+from __future__ import annotations
+
+import codecs
+import html.entities
+import re
+from collections.abc import Callable, Iterable, Iterator
+from io import BufferedReader
+from typing import Any, NamedTuple, cast
+
+from lxml import etree
+from lxml.etree import _Element
+
+from citewell.papers import Paper, Problem
+from citewell.sources import clean
+from citewell.sources.source import InputError, Source
+
+MAX_RECORD_BYTES = 8 * 1024 * 1024
+"""A tree takes some thirty times the memory of its file; honest records stay far below this."""
+_CHUNK = 64 * 1024
+_LONGEST_END_TAG = 64
+_DOCTYPE = b'<!DOCTYPE r SYSTEM "r">'
+"""Makes an undeclared entity such as ``&uuml;`` a node to look at instead of a fatal error; it is never loaded."""
+_DOCTYPE_WRITTEN = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL | re.IGNORECASE)
+_DECLARATION = re.compile(rb"<\?xml\b[^>]*>")
+_ENCODING = re.compile(rb"""\bencoding\s*=\s*["']([\w.-]+)""")
+_STANDALONE = re.compile(rb"""\bstandalone\s*=\s*["']\w*["']""")
+_ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)")
+_NOT_SPACE = re.compile(r"\S")
+_POSITION = re.compile(r",? ?\(?(?:<string>, )?line \d+.*", re.DOTALL)
+_EXTRA_CONTENT = 5
+_LATE_DECLARATION = 64
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+class RecordError(ValueError):
+    """A record that cannot be taken; the message says why."""
+
+
+class Opening(NamedTuple):
+    """How an XML file begins."""
+
+    root: str
+    """Local name of the outermost element; empty where the file is no XML."""
+    text: str
+    """The beginning of the file as far as it is known, prolog included."""
+
+
+def opening(head: bytes) -> Opening:
+    """The outermost element of the file that begins with `head`."""
+    text = _decoded(head)
+    root = _ROOT.match(text, _prolog(text)[0])
+    return Opening(root[1] if root else "", text)
+
+
+def papers(source: Source, tags: Iterable[str], build: Callable[[_Element], Paper | None]) -> Iterator[Paper | Problem]:
+    """What `build` makes of each element called one of `tags`; None is passed over, a `RecordError` becomes a Problem."""
+    for found in elements(source, tuple(tags)):
+        if isinstance(found, Problem):
+            yield found
+            continue
+        record, line = found
+        try:
+            _settle(record)
+            paper = build(record)
+        except RecordError as error:
+            yield Problem(str(error), line)
+        except Exception as error:  # a fault of ours in one record must not cost the others
+            yield Problem(f"unexpected {type(error).__name__}: {error}"[:300], line)
+        else:
+            if paper is not None:
+                yield paper
+
+
+def elements(source: Source, tags: tuple[str, ...]) -> Iterator[tuple[_Element, int] | Problem]:
+    """Each element called one of `tags`, in any namespace, with its line; it is emptied when the next one is asked for."""
+    feed = _Feed(tags)
+    try:
+        for piece, ends_record in _pieces(source.stream, tags):
+            yield from feed.take(piece, ends_record)
+    except (InputError, OSError) as error:
+        yield Problem(str(error), feed.line)
+    else:
+        yield from feed.finish()
+
+
+def text(element: _Element | None) -> str:
+    """The text of an element and of all that is in it, on one line."""
+    return "" if element is None else " ".join("".join(cast("Iterable[str]", element.itertext())).split())
+
+
+def text_at(element: _Element, path: str) -> str:
+    """The text of the first element at `path`, empty where there is none."""
+    return text(element.find(path))
+
+
+def texts(found: Iterable[_Element]) -> list[str]:
+    """The texts of several elements, each once, none empty."""
+    return clean.unique(map(text, found))
+
+
+def iso_date(year: str, month: str = "", day: str = "") -> str:
+    """As much of an ISO date as a year, a month (a number or an English name) and a day give."""
+    name = month.strip()[:3].lower()
+    return clean.day(year, _MONTHS.index(name) + 1 if name in _MONTHS else month, day)
+
+
+class _Feed:
+    """The parser at work, and what it takes to set up its successor after an error."""
+
+    def __init__(self, tags: tuple[str, ...]) -> None:
+        self._names = tuple(f"{{*}}{tag}" for tag in tags)
+        self._encoding = b"utf-8"
+        self._home: _Element | None = None
+        """The parent of the records, where they have one."""
+        self._skipping = False
+        self._empty = True
+        self.line = 1
+        """The line on which the next piece begins."""
+        self._begin()
+
+    def take(self, piece: bytes, ends_record: bool) -> Iterator[tuple[_Element, int] | Problem]:
+        """The records that `piece` completes."""
+        while not self._skipping:
+            error = self._feed(piece)
+            yield from self._records()
+            error = error or self._unreported(ends_record)
+            if error is None:
+                break
+            if document := self._document_after(error, piece):
+                self.line += piece.count(b"\n", 0, len(piece) - len(document))
+                self._begin()
+                piece = document
+                continue
+            yield self._problem(error)
+            self._skipping = True
+        self.line += piece.count(b"\n")
+        if self._skipping and ends_record:
+            self._skipping = False
+            self._begin(self._home)
+
+    def finish(self) -> Iterator[tuple[_Element, int] | Problem]:
+        """What is left at the end of the file."""
+        if self._empty:
+            yield Problem("the file is empty")
+        if self._skipping or not self._fed:
+            return
+        error = self._close()
+        yield from self._records()
+        if error is not None:
+            yield self._problem(error)
+
+    def _close(self) -> Exception | None:
+        try:
+            self._parser.close()
+        except (etree.LxmlError, ValueError, LookupError) as error:
+            return error
+        return None
+
+    def _begin(self, home: _Element | None = None) -> None:
+        """A new parser for what comes next: a document, or more children of `home`."""
+        self._parser = etree.XMLPullParser(
+            events=("start", "end"),
+            tag=self._names,
+            resolve_entities=False,
+            no_network=True,
+            load_dtd=False,
+            huge_tree=False,
+            recover=False,
+            remove_comments=True,
+            remove_pis=True,
+        )
+        self._preamble = b"" if home is None else b"".join(self._start_tags(home))
+        self._home = home
+        self._open = 0
+        self._pending = 0
+        self._fed = False
+        self._lines_before = self.line - 1
+
+    def _start_tags(self, home: _Element) -> Iterator[bytes]:
+        yield b'<?xml version="1.0" encoding="' + self._encoding + b'"?>' + _DOCTYPE
+        for parent in reversed([home, *home.iterancestors()]):
+            lone = etree.Element(parent.tag, attrib=cast("Any", parent.attrib), nsmap=cast("Any", parent.nsmap))
+            yield etree.tostring(lone).removesuffix(b"/>") + b">"
+
+    def _feed(self, piece: bytes) -> Exception | None:
+        if not self._fed:
+            piece = self._preamble + piece if self._preamble else self._as_document(piece)
+            if not piece:
+                return None
+        self._pending += len(piece)
+        self._fresh, self._fed, self._empty = not self._fed, True, False
+        try:
+            self._parser.feed(piece)
+        except (etree.LxmlError, ValueError, LookupError) as error:
+            return error
+        return None
+
+    def _as_document(self, piece: bytes) -> bytes:
+        """The first piece of a document in the form that the parser bears best."""
+        if b"\0" in piece[:4]:  # UTF-16, which the parser finds out by itself
+            return piece
+        stripped = piece.removeprefix(codecs.BOM_UTF8).lstrip()
+        self._lines_before += piece.count(b"\n", 0, len(piece) - len(stripped))
+        declared = _DECLARATION.match(stripped)
+        declaration = _STANDALONE.sub(b"", declared[0]) if declared else b""
+        rest = stripped[declared.end() :] if declared else stripped
+        encoding = _ENCODING.search(declaration)
+        self._encoding = encoding[1] if encoding else b"utf-8"
+        root, has_doctype = _prolog(rest.decode("latin-1"))
+        if not has_doctype and rest[root : root + 1] == b"<":
+            rest = rest[:root] + _DOCTYPE + rest[root:]
+        return declaration + rest
+
+    def _records(self) -> Iterator[tuple[_Element, int]]:
+        events: Iterable[tuple[str, Any]] = self._parser.read_events()
+        for event, element in events:
+            if event == "start":
+                if not self._open:
+                    self._home = element.getparent()
+                self._open += 1
+                continue
+            self._open -= 1
+            self._pending = 0
+            yield element, self._lines_before + (element.sourceline or 1)
+            element.clear(keep_tail=True)
+            parent = element.getparent()
+            while parent is not None and element.getprevious() is not None:
+                del parent[0]
+
+    def _unreported(self, ends_record: bool) -> Exception | None:
+        """Errors that the parser does not raise."""
+        if self._pending > MAX_RECORD_BYTES:
+            return RecordError(f"a record is larger than {MAX_RECORD_BYTES >> 20} MiB")
+        # Behind its end tag a record is complete, or the parser is lost: it waits for the ";" of a bare "&", for example.
+        return self._close() or RecordError("the record does not end with its end tag") if ends_record and self._open else None
+
+    def _document_after(self, error: Exception, piece: bytes) -> bytes:
+        """What of `piece` is a document of its own, where files were simply written one after the other."""
+        if self._open or getattr(error, "code", None) not in (_EXTRA_CONTENT, _LATE_DECLARATION):
+            return b""
+        if (declaration := piece.find(b"<?xml", 1)) > 0:
+            return piece[declaration:]
+        return b"" if self._fresh or self._home is not None else piece
+
+    def _problem(self, error: Exception) -> Problem:
+        if isinstance(error, RecordError):
+            return Problem(str(error), self.line)
+        message = " ".join(_POSITION.sub("", str(error)).split())[:200]
+        line = getattr(error, "lineno", None)
+        return Problem(f"not well-formed XML: {message}", self._lines_before + line if line else self.line)
+
+
+def _pieces(stream: BufferedReader, tags: tuple[str, ...]) -> Iterator[tuple[bytes, bool]]:
+    """The file cut behind each end tag of a record; says of each piece whether it ends so."""
+    end_tag = re.compile(rb"</(?:[\w.-]+:)?(?:" + b"|".join(re.escape(tag.encode()) for tag in tags) + rb")\s*>")
+    held = b""
+    while chunk := stream.read1(_CHUNK):
+        chunk = held + chunk
+        at = 0
+        for end in end_tag.finditer(chunk):
+            yield chunk[at : end.end()], True
+            at = end.end()
+        begun = chunk.rfind(b"<", max(at, len(chunk) - _LONGEST_END_TAG))
+        keep = begun if begun >= 0 else len(chunk)
+        if at < keep:
+            yield chunk[at:keep], False
+        held = chunk[keep:]
+    if held:
+        yield held, False
+
+
+def _decoded(head: bytes) -> str:
+    """`head` as text in which at least the ASCII characters are right."""
+    if head.startswith((codecs.BOM_UTF16_LE, b"<\0")):
+        return head.removeprefix(codecs.BOM_UTF16_LE).decode("utf-16-le", "replace")
+    if head.startswith((codecs.BOM_UTF16_BE, b"\0<")):
+        return head.removeprefix(codecs.BOM_UTF16_BE).decode("utf-16-be", "replace")
+    return head.removeprefix(codecs.BOM_UTF8).decode("latin-1")
+
+
+def _prolog(text: str) -> tuple[int, bool]:
+    """Where the first thing behind declaration, comments and doctype begins, and whether there was a doctype."""
+    at, has_doctype = 0, False
+    while found := _NOT_SPACE.search(text, at):
+        at = found.start()
+        if text.startswith("<?", at):
+            end = text.find("?>", at) + 2
+        elif text.startswith("<!--", at):
+            end = text.find("-->", at) + 3
+        elif doctype := _DOCTYPE_WRITTEN.match(text, at):
+            end, has_doctype = doctype.end(), True
+        else:
+            break
+        if end <= at:
+            break
+        at = end
+    return at, has_doctype
+
+
+def _settle(record: _Element) -> None:
+    """Turn entities into the characters they stand for and line breaks into spaces, so that `text` need not know of them."""
+    run: list[Any] = []
+    entities: list[Any] = list(record.iter(etree.Entity))
+    for entity in entities:
+        if run and entity.getprevious() is not run[-1]:
+            _spell_out(run)
+            run = []
+        run.append(entity)
+    if run:
+        _spell_out(run)
+    for gap in record.iter("{*}break", "{*}br", "{*}par"):
+        gap.tail = " " + (gap.tail or "")
+
+
+def _spell_out(run: list[Any]) -> None:
+    """Replace neighbouring entities by text, all at once: one by one would copy the text again for each."""
+    pieces = []
+    for entity in run:
+        character = html.entities.html5.get(f"{entity.name};")
+        if character is None:
+            raise RecordError(f"uses the entity &{entity.name[:40]}; which stands for no known character")
+        pieces += [character, entity.tail or ""]
+    before, parent = run[0].getprevious(), run[0].getparent()
+    if before is not None:
+        before.tail = "".join([before.tail or "", *pieces])
+    else:
+        parent.text = "".join([parent.text or "", *pieces])
+    for entity in run:
+        entity.tail = None
+        parent.remove(entity)

@@ -1,0 +1,105 @@
+"""English analysis: from text to terms.
+
+Text is folded (case, accents, ligatures), cut into runs of letters and digits, freed of stop words, and stemmed (Snowball
+English). A token that holds a digit is kept as it is, so that ``p53``, ``H2O2`` and ``BM25`` survive. A term is known by a
+64-bit hash: the index needs no dictionary of strings, and two processes agree without talking to one another.
+
+Nearly all time goes into words seen before, so a `Vocabulary` remembers what each raw token became; the loop over a document
+is then one ``bytes.translate``, one ``split`` and one dictionary look-up a word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from hashlib import blake2b
+
+import numpy as np
+import numpy.typing as npt
+import Stemmer
+
+VERSION = "english-1"
+"""Named in every index; an index made by another analysis must be rebuilt."""
+
+STOP_WORDS = frozenset(
+    """a about above after again against all also am an and any are as at be because been before being below between both but
+    by can cannot could did do does doing don down during each et few for from further had has have having he her here hers
+    herself him himself his how i if in into is it its itself just ll me more most my myself no nor not now of off on once only
+    or other our ours ourselves out over own re s same she should so some such t than that the their theirs them themselves
+    then there these they this those through to too under until up ve very was we were what when where which while who whom why
+    will with would you your yours yourself yourselves othercit targetcit""".split()
+)
+
+_ASCII_TABLE = bytes(ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256))
+_MARKS = re.compile(r"[\u0300-\u036f]")
+_TOKEN = re.compile(r"[^\W_]+")
+
+
+def tokens(text: str) -> list[bytes]:
+    """The folded tokens of `text`, stop words included, in order."""
+    if not text.isascii():
+        text = _MARKS.sub("", unicodedata.normalize("NFKD", text)).casefold()
+        if not text.isascii():
+            return [token.encode("utf-8", "ignore") for token in _TOKEN.findall(text)]
+    return text.encode().translate(_ASCII_TABLE).split()
+
+
+def term_hash(stem: bytes) -> int:
+    """The 64-bit number (signed, never 0) that stands for a term in the index."""
+    return int.from_bytes(blake2b(stem, digest_size=8).digest(), "little", signed=True) or 1
+
+
+class Vocabulary:
+    """Raw tokens to term numbers, in order of first sight; number 0 is every stop word."""
+
+    def __init__(self) -> None:
+        self.hashes: list[int] = [0]
+        """The hash of each term, by its number."""
+        self._by_token: dict[bytes, int] = {}
+        self._by_hash: dict[int, int] = {}
+        self._stemmer = Stemmer.Stemmer("english", 0)
+
+    def __len__(self) -> int:
+        return len(self._by_token)
+
+    def numbers(self, text: str) -> npt.NDArray[np.int32]:
+        """The term numbers of `text`, in order, repeats included, stop words left out."""
+        words = tokens(text)
+        try:
+            found = np.fromiter(map(self._by_token.__getitem__, words), np.int32, len(words))
+        except KeyError:
+            found = np.fromiter(map(self.number, words), np.int32, len(words))
+        return found[found != 0]
+
+    def number(self, token: bytes) -> int:
+        """The number of one token's term, new where it was never seen."""
+        known = self._by_token.get(token)
+        if known is None:
+            known = self._by_token[token] = self._learn(token.decode())
+        return known
+
+    def _learn(self, word: str) -> int:
+        if word in STOP_WORDS:
+            return 0
+        hashed = term_hash(self._stemmer.stemWord(word).encode() if word.isalpha() else word.encode())
+        number = self._by_hash.setdefault(hashed, len(self.hashes))
+        if number == len(self.hashes):
+            self.hashes.append(hashed)
+        return number
+
+
+@lru_cache(maxsize=1)
+def _query_vocabulary() -> Vocabulary:
+    return Vocabulary()
+
+
+def terms(text: str) -> dict[int, tuple[str, int]]:
+    """Each term of `text`: its hash, the word by which it first appears, and how often it does."""
+    vocabulary = _query_vocabulary()
+    found: dict[int, tuple[str, int]] = {}
+    for token in tokens(text):
+        if term := vocabulary.hashes[vocabulary.number(token)]:
+            word, times = found.get(term) or (token.decode(), 0)
+            found[term] = word, times + 1
+    return found

@@ -1,0 +1,173 @@
+"""Damaged files for the readers: a good file goes in, mutations of it come out.
+
+`mutations` is a hypothesis strategy over bytes that flips, cuts, doubles and splices a seed or replaces it by noise, and
+`survives` states what every reader promises about such a file: records or an `InputError`, nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from citewell.papers import Context, Paper, Problem
+from citewell.sources import InputError, Reader, Source
+
+EXAMPLES = int(os.environ.get("CITEWELL_FUZZ", "200"))
+
+fuzz = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+"""Decorates a fuzz test; the environment variable CITEWELL_FUZZ says how many examples it tries."""
+
+TOKENS = (
+    b"\x00",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",
+    b"\xc3",
+    b"\r",
+    b"\n\n",
+    b"\x1a",
+    b"<",
+    b">",
+    b"</",
+    b"/>",
+    b"&",
+    b"&amp",
+    b"&#0;",
+    b"&#x110000;",
+    b"&nosuch;",
+    b"<![CDATA[",
+    b"]]>",
+    b"<!--",
+    b"-->",
+    b"<?x ?>",
+    b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b'"',
+    b'\\"',
+    b"\\u",
+    b"\\ud800",
+    b"\\",
+    b",",
+    b":",
+    b"null",
+    b"NaN",
+    b"1e999",
+    b"9" * 400,
+    b"-1",
+    b"true",
+    b'"a":',
+    b"@article{",
+    b"@string{",
+    b"#",
+    b"$",
+    b"=",
+    b"%",
+    b"TY  - JOUR\n",
+    b"ER  - \n",
+    b"[" * 2000,
+    b"{" * 2000,
+    b"<a>" * 400,
+)
+"""Pieces that mean something to one parser or another."""
+
+
+def mutations(seed: bytes) -> st.SearchStrategy[bytes]:
+    """Files that are nearly `seed`, with some that share nothing with it."""
+    edits = st.lists(_edit(len(seed)), min_size=1, max_size=6)
+    return st.one_of(
+        edits.map(lambda chosen: _apply(seed, chosen)),
+        edits.map(lambda chosen: _apply(seed, chosen)),
+        edits.map(lambda chosen: _apply(seed, chosen)),
+        st.integers(0, len(seed)).map(lambda end: seed[:end]),
+        st.lists(st.sampled_from(TOKENS), max_size=12).map(b"".join),
+        st.binary(max_size=400),
+        st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")),
+    )
+
+
+def survives(reader: Reader, data: bytes, folder: Path) -> list[Paper | Context | Problem]:
+    """What `reader` makes of `data`; anything raised except an `InputError` is a bug and passes through."""
+    path = folder / "fuzzed"
+    path.write_bytes(data)
+    reader.matches(data[: 64 * 1024])
+    taken: list[Paper | Context | Problem] = []
+    try:
+        with Source(path) as source:
+            for record in _reading(reader, source):
+                assert isinstance(record, Paper | Context | Problem)
+                if isinstance(record, Problem):
+                    assert record.reason
+                taken.append(record)
+    except InputError as error:
+        assert str(error)
+    return taken
+
+
+def _reading(reader: Reader, source: Source) -> Iterator[Paper | Context | Problem]:
+    yield from reader.read(source)
+
+
+Edit = Callable[[bytes], bytes]
+
+
+def _apply(seed: bytes, edits: list[Edit]) -> bytes:
+    for edit in edits:
+        seed = edit(seed)
+    return seed
+
+
+def _edit(size: int) -> st.SearchStrategy[Edit]:
+    """One change at a place of the file; places beyond its present end wrap round."""
+    at = st.integers(0, max(0, size))
+    length = st.integers(1, 200)
+    return st.one_of(
+        st.builds(_flip, at, st.integers(1, 255)),
+        st.builds(_insert, at, st.sampled_from(TOKENS)),
+        st.builds(_overwrite, at, st.sampled_from(TOKENS)),
+        st.builds(_remove, at, length),
+        st.builds(_repeat, at, length, st.integers(1, 5)),
+        st.builds(_move, at, length, at),
+        st.builds(_insert, at, st.text(max_size=20).map(lambda text: text.encode("utf-8", "surrogatepass"))),
+    )
+
+
+def _flip(at: int, bits: int) -> Edit:
+    def edit(data: bytes) -> bytes:
+        if not data:
+            return data
+        here = at % len(data)
+        return data[:here] + bytes([data[here] ^ bits]) + data[here + 1 :]
+
+    return edit
+
+
+def _insert(at: int, token: bytes) -> Edit:
+    return lambda data: data[:at] + token + data[at:]
+
+
+def _overwrite(at: int, token: bytes) -> Edit:
+    return lambda data: data[:at] + token + data[at + len(token) :]
+
+
+def _remove(at: int, length: int) -> Edit:
+    return lambda data: data[:at] + data[at + length :]
+
+
+def _repeat(at: int, length: int, times: int) -> Edit:
+    return lambda data: data[:at] + data[at : at + length] * times + data[at:]
+
+
+def _move(at: int, length: int, to: int) -> Edit:
+    def edit(data: bytes) -> bytes:
+        piece = data[at : at + length]
+        rest = data[:at] + data[at + length :]
+        return rest[:to] + piece + rest[to:]
+
+    return edit
