@@ -87,6 +87,7 @@ class Query:
     """One question to the library."""
 
     task: str = "global"
+    """``global``, ``local`` or ``paragraph``."""
     title: str = ""
     abstract: str = ""
     context: str = ""
@@ -94,14 +95,16 @@ class Query:
     since: int | None = None
     """Only papers of this year or later."""
     before: int | None = None
-    """Only papers from before this year; papers without a year are left out then."""
+    """Only papers from before this year."""
     venue: str = ""
+    """Only papers whose venue contains this."""
     exclude: list[str] = field(default_factory=list)
-    """Ids of papers that must not be suggested: the draft itself, what it cites already."""
+    """Papers that must not be suggested: the draft itself, what it cites already."""
 
     def text(self) -> str:
-        """All parts in one string, the most specific first."""
-        return "\n".join(part for part in (self.context, self.title, self.abstract) if part)
+        """What retrieval by words goes by: the parts of the task, the most specific first."""
+        parts = (self.context, self.title) if self.task == "local" else (self.context, self.title, self.abstract)
+        return "\n".join(part for part in parts if part)
 
 
 class Ranking(NamedTuple):
@@ -112,10 +115,43 @@ class Ranking(NamedTuple):
 
 
 @dataclass(slots=True)
+class Reason:
+    """Why a paper is suggested, as a sentence for people and as data for programs."""
+
+    kind: str
+    """``words``, ``citations`` ..."""
+    text: str
+    data: list[str] = field(default_factory=list)
+    """The words that matched, the ids of the papers that cite it ..."""
+
+
+@dataclass(slots=True)
 class Suggestion:
     """One ranked paper as a person sees it."""
 
     rank: int
     paper: Paper
     score: float
-    reasons: list[str]
+    reasons: list[Reason]
+
+
+@dataclass(slots=True)
+class Slot:
+    """A place in a draft where a citation is wanted, with the text round it; the place itself is `TARGET_MARK`."""
+
+    context: str
+    line: int
+    """Where in the file, counted from 1."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """What the user is writing."""
+
+    title: str
+    abstract: str
+    paragraphs: list[str] = field(default_factory=list)
+    """Running text, without the abstract and without headings."""
+    topics: list[str] = field(default_factory=list)
+    """The first sentence of each paragraph."""
+    slots: list[Slot] = field(default_factory=list)

@@ -156,7 +156,9 @@ class Adding:
                     self._count(record)
                     if count > skip:
                         batch.append(record)
-                        size += len(record.abstract) + 80 * len(record.sentences) if isinstance(record, Paper) else len(record.text)
+                        size += (
+                            len(record.abstract) + 80 * len(record.sentences) if isinstance(record, Paper) else len(record.text)
+                        )
                 if len(batch) >= _BATCH_RECORDS or size > _BATCH_CHARACTERS:
                     self._commit(batch, name, count)
                     self._progress.read(source.position(), count)

@@ -25,7 +25,7 @@ _CHUNK = 1 << 20
 Arrays = dict[str, npt.NDArray[Any]]
 
 
-class DamagedFile(Exception):
+class DamagedFileError(Exception):
     """A derived file is not what was once written."""
 
 
@@ -46,7 +46,7 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[in
         emit(_MAGIC + len(header).to_bytes(8, "little") + header)
         for start, array in body:
             emit(bytes(start - size))
-            emit(memoryview(np.ascontiguousarray(array)).cast("B") if array.size else b"")
+            emit(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
         out.flush()
         os.fsync(out.fileno())
     temporary.rename(path)
@@ -71,10 +71,10 @@ def map_arrays(path: Path, size: int) -> Arrays:
         with path.open("rb") as file:
             actual = os.fstat(file.fileno()).st_size
             if actual != size:
-                raise DamagedFile(f"{path.name} has {actual:,} bytes instead of {size:,}")
+                raise DamagedFileError(f"{path.name} has {actual:,} bytes instead of {size:,}")
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
-        raise DamagedFile(f"{path.name} is missing") from None
+        raise DamagedFileError(f"{path.name} is missing") from None
     try:
         if mapped[:8] != _MAGIC:
             raise ValueError("wrong magic")
@@ -85,7 +85,7 @@ def map_arrays(path: Path, size: int) -> Arrays:
             for name, entry in header.items()
         }
     except (ValueError, TypeError, KeyError, msgspec.DecodeError):
-        raise DamagedFile(f"{path.name} is not a citewell index file") from None
+        raise DamagedFileError(f"{path.name} is not a citewell index file") from None
 
 
 def checksum(path: Path) -> int:

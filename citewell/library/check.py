@@ -17,7 +17,7 @@ from citewell.library.store import Store
 _DANGLING = {
     "citations whose citing paper is missing": "SELECT count(*) FROM citations WHERE citing NOT IN (SELECT num FROM papers)",
     "citations whose cited paper is missing": "SELECT count(*) FROM citations WHERE cited NOT IN (SELECT num FROM papers)",
-    "waiting references whose citing paper is missing": "SELECT count(*) FROM waiting WHERE citing NOT IN (SELECT num FROM papers)",
+    "waiting references of missing papers": "SELECT count(*) FROM waiting WHERE citing NOT IN (SELECT num FROM papers)",
     "contexts whose citing paper is missing": "SELECT count(*) FROM contexts WHERE citing NOT IN (SELECT num FROM papers)",
     "context targets whose context is missing": "SELECT count(*) FROM targets WHERE context NOT IN (SELECT num FROM contexts)",
     "context targets whose cited paper is missing": (
@@ -82,7 +82,7 @@ def _check_index(library: Path, store: Store, verdict: Verdict) -> None:
             verdict.index.append(f"{entry.file} does not match its checksum")
     index = Index.open(library)
     verdict.index += index.warnings
-    dirty = {num: fields for num, fields in store.db.execute("SELECT paper, fields FROM dirty")}
+    dirty = dict(store.db.execute("SELECT paper, fields FROM dirty"))
     if dirty:
         verdict.notes.append(f"{len(dirty):,} papers are stored but not indexed yet; the next 'citewell add' does it")
     for bit, name in enumerate(FIELDS):

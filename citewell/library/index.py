@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.library import manifest as manifests
-from citewell.library.arrays import DamagedFile, map_arrays
+from citewell.library.arrays import DamagedFileError, map_arrays
 from citewell.library.manifest import Entry, Manifest
 from citewell.library.postings import BLOCK, FIELDS, GONE, Postings
 
@@ -98,6 +98,15 @@ class Segment:
         here = slice(places.starts[term], places.ends[term])
         return self.postings.docs[here].astype(np.int64), self.postings.frequencies[here].astype(np.int64)
 
+    def frequency(self, places: Places, term: int, doc: int) -> int:
+        """How often one looked-up term is in the paper at this distance from the segment's first."""
+        row = places.rows[term]
+        if row >= 0:
+            return int(self.postings.dense[row, doc])
+        docs = self.postings.docs[places.starts[term] : places.ends[term]]
+        at = int(np.searchsorted(docs, doc))
+        return int(self.postings.frequencies[places.starts[term] + at]) if at < len(docs) and docs[at] == doc else 0
+
 
 class Places(NamedTuple):
     """Where a segment keeps the postings of each term of a query."""
@@ -140,8 +149,10 @@ class Index:
             try:
                 arrays = map_arrays(library / manifests.FOLDER / entry.file, entry.bytes)
                 stacks.setdefault((entry.field, entry.block), []).append(Segment(entry, Postings(**arrays)))
-            except (DamagedFile, TypeError) as error:
-                warnings.append(f"index damaged ({error}): {entry.papers:,} papers may be missed; run 'citewell library rebuild'")
+            except (DamagedFileError, TypeError) as error:
+                warnings.append(
+                    f"index damaged ({error}): {entry.papers:,} papers may be missed; run 'citewell library rebuild'"
+                )
         for stack in stacks.values():
             _shadow(stack)
         return cls(manifest.generation, stacks, warnings), bool(warnings)
@@ -160,6 +171,17 @@ class Index:
         totals = [segment.totals() for segment in self.segments(name)]
         texts = sum(count for count, _ in totals)
         return texts, (sum(terms for _, terms in totals) / texts if texts else 1.0)
+
+    def occurrences(self, name: str, terms: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """How often each term (by hash) occurs in all texts of a field."""
+        total = np.zeros(len(terms), np.int64)
+        for segment in self.segments(name):
+            places = segment.look_up(terms)
+            live = np.isfinite(segment.lengths)
+            for term in np.flatnonzero(places.counts):
+                docs, frequencies = segment.posting(places, int(term))
+                total[term] += frequencies[live[docs]].sum()
+        return total
 
     def dates(self, block: int) -> npt.NDArray[np.int32]:
         """The date (yyyymmdd, 0 where unknown) of each number of a block."""

@@ -253,8 +253,8 @@ class Intake:
                 for num in self._titles.get(int(key[6:]), ()):
                     if same_years(self._row(num).paper.year, year):
                         return self._row(num).num
-            elif (num := self._keys.get(key)) is not None:
-                return self._current(num)
+            elif key in self._keys:
+                return self._current(self._keys[key])
         return None
 
     def _take_contexts(self, placed: Sequence[tuple[int, Context]]) -> None:
@@ -277,18 +277,22 @@ class Intake:
     def _welcome(self) -> list[tuple[int, Context]]:
         """Resolve what has waited for the papers of this batch; returns the parked contexts that have found their place."""
         arrived = list(self._new_keys)
-        arrived += [f"title:{row.title_key}" for row in self._rows.values() if row.title_key is not None and (row.new or row.changed)]
-        for key, citing, reference, year in self._select("SELECT key, citing, reference, year FROM waiting WHERE key IN", arrived):
-            num = self._resolve([key], year)
-            if num is None:
+        arrived += [
+            f"title:{row.title_key}" for row in self._rows.values() if row.title_key is not None and (row.new or row.changed)
+        ]
+        for key, citing, reference, year in self._select(
+            "SELECT key, citing, reference, year FROM waiting WHERE key IN", arrived
+        ):
+            cited = self._resolve([key], year)
+            if cited is None:
                 continue
             self._writes.resolved.add((citing, reference))
-            if num != citing:
-                self._writes.citations.add((citing, num))
+            if cited != citing:
+                self._writes.citations.add((citing, cited))
             if self._db.execute(
-                "UPDATE targets SET cited = ? WHERE citing = ? AND reference = ? AND cited IS NULL", (num, citing, reference)
+                "UPDATE targets SET cited = ? WHERE citing = ? AND reference = ? AND cited IS NULL", (cited, citing, reference)
             ).rowcount:
-                self._writes.dirty[num] |= CITED
+                self._writes.dirty[cited] |= CITED
         parked = self._select("SELECT key, hash, context FROM parked WHERE key IN", arrived)
         contexts = [(key, msgspec.json.decode(text, type=Context)) for key, _, text in parked]
         self._look_up([], [context for _, context in contexts])
@@ -302,11 +306,13 @@ class Intake:
         live = [row for row in self._rows.values() if row.united is None]
         db.executemany("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.values() for row in live if row.new))
         db.executemany(
-            "UPDATE papers SET id = ?2, title = ?3, abstract = ?4, year = ?5, date = ?6, venue = ?7, title_key = ?8, details = ?9"
-            " WHERE num = ?1",
+            "UPDATE papers SET id = ?2, title = ?3, abstract = ?4, year = ?5, date = ?6, venue = ?7, title_key = ?8,"
+            " details = ?9 WHERE num = ?1",
             (row.values() for row in live if row.changed and not row.new),
         )
-        db.executemany("INSERT OR IGNORE INTO ids VALUES (?, ?)", ((key, self._current(num)) for key, num in self._new_keys.items()))
+        db.executemany(
+            "INSERT OR IGNORE INTO ids VALUES (?, ?)", ((key, self._current(num)) for key, num in self._new_keys.items())
+        )
         db.executemany(
             "INSERT OR IGNORE INTO sentences VALUES (?, ?, ?, ?)",
             ((num, at, s.section, s.text) for num, sentences in writes.sentences.items() for at, s in enumerate(sentences)),

@@ -42,10 +42,9 @@ class _Silent:
 class Library:
     """The papers of one folder, and everything derived from them.
 
-    >>> library = Library("my-papers")                              # doctest: +SKIP
-    >>> library.add(["refs.bib"])                                   # doctest: +SKIP
-    >>> for suggestion in library.suggest(title="...", abstract="..."):  # doctest: +SKIP
-    ...     print(suggestion.paper.title, suggestion.reasons)
+    >>> library = Library("my-papers")                                       # doctest: +SKIP
+    >>> library.add(["refs.bib"])                                            # doctest: +SKIP
+    >>> library.paper("arxiv:1706.03762").title                              # doctest: +SKIP
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -180,11 +179,17 @@ def _clear_errors(folder: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if "full" in str(error):
-            raise CitewellError(f"the disk of {folder} is full; what was committed is safe: free some space and run it again") from None
+            raise CitewellError(
+                f"the disk of {folder} is full; what was committed is safe: free some space and run it again"
+            ) from None
         raise CitewellError(f"the library in {folder} cannot be used: {error}; 'citewell library check' tells more") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise CitewellError(f"the disk of {folder} is full; what was committed is safe: free some space and run it again") from None
+            raise CitewellError(
+                f"the disk of {folder} is full; what was committed is safe: free some space and run it again"
+            ) from None
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise CitewellError(f"cannot write to {error.filename or folder}: {error.strerror}; choose another folder with --library") from None
+            raise CitewellError(
+                f"cannot write to {error.filename or folder}: {error.strerror}; choose another folder with --library"
+            ) from None
         raise

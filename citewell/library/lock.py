@@ -25,11 +25,19 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise CitewellError(f"the library is being written by {_holder(folder)}; wait for it to finish, then try again") from None
+        raise CitewellError(
+            f"the library is being written by {_holder(folder)}; wait for it to finish, then try again"
+        ) from None
     except OSError as error:
-        raise CitewellError(f"cannot write to the library in {folder}: {error.strerror or error}; choose another with --library") from None
+        raise CitewellError(
+            f"cannot write to the library in {folder}: {error.strerror or error}; choose another with --library"
+        ) from None
     try:
-        me = {"pid": os.getpid(), "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]), "since": time.strftime("%H:%M:%S")}
+        me = {
+            "pid": os.getpid(),
+            "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+            "since": time.strftime("%H:%M:%S"),
+        }
         (folder / _HOLDER).write_bytes(msgspec.json.encode(me))
         yield
     finally:

@@ -1,7 +1,7 @@
 """Postings: which papers of a block hold which terms, how often.
 
-Papers are numbered, and numbers are cut into blocks of 65,536. A segment holds the postings of one text field for some papers of
-one block, so a posting's paper fits 16 bits, a block's scores fit a core's cache, and no merge handles more than one block. A
+Papers are numbered, and numbers are cut into blocks of 65,536. A segment holds the postings of one text field for some papers
+of one block, so a posting's paper fits 16 bits, a block's scores fit a core's cache, and no merge handles more than one block. A
 term that most papers lack is stored as a list of papers and frequencies, four bytes each; a term that at least one paper in
 eight holds is stored as a row of one byte for every paper, which vector instructions go through ten times as fast.
 
@@ -117,7 +117,7 @@ def merge(stack: Sequence[Postings], keep_gone: bool) -> Postings | None:
 
 def _as_lists(segment: Postings) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint16]]:
     """Every posting as term position, paper within the block, and frequency; dense ones last."""
-    rank = np.repeat(np.arange(len(segment.terms)), np.diff(segment.starts.astype(np.int64)))
+    rank = np.repeat(np.arange(len(segment.terms)), segment.starts[1:] - segment.starts[:-1])
     row, doc = np.nonzero(segment.dense)
     return (
         np.concatenate((rank, segment.dense_terms[row])),

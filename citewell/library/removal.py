@@ -1,4 +1,4 @@
-"""Taking papers out of the store. What others say of them stays: their citations wait again, as if the paper had not come yet."""
+"""Taking papers out of the store. What others say of them stays: their citations wait again, for the paper to return."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
         for (citing,) in db.execute("SELECT citing FROM citations WHERE cited = ?", (num,)).fetchall():
             waiting = [(key, citing, hash64(keys[0]), paper.year, details if key is keys[0] else "") for key in keys]
             db.executemany("INSERT OR IGNORE INTO waiting VALUES (?, ?, ?, ?, ?)", waiting)
-        for (cited,) in db.execute("SELECT DISTINCT cited FROM targets WHERE citing = ? AND cited IS NOT NULL", (num,)).fetchall():
+        for (cited,) in db.execute(
+            "SELECT DISTINCT cited FROM targets WHERE citing = ? AND cited IS NOT NULL", (num,)
+        ).fetchall():
             dirty[cited] |= CITED
         db.execute("UPDATE OR REPLACE targets SET cited = NULL, reference = ? WHERE cited = ?", (hash64(keys[0]), num))
         for table, column in (

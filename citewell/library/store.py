@@ -76,7 +76,8 @@ class Store:
         """The numbers of the papers whose venue contains `name`."""
         escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         found = self.db.execute(
-            "SELECT num FROM papers WHERE venue <> '' AND venue COLLATE NOCASE LIKE ? ESCAPE '\\' ORDER BY num", (f"%{escaped}%",)
+            "SELECT num FROM papers WHERE venue <> '' AND venue COLLATE NOCASE LIKE ? ESCAPE '\\' ORDER BY num",
+            (f"%{escaped}%",),
         )
         return np.fromiter((num for (num,) in found), np.int64)
 
@@ -147,7 +148,9 @@ class Store:
 
     def cited_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
         """What others say where they cite these papers."""
-        return self._texts("SELECT cited, text FROM targets JOIN contexts ON num = context WHERE cited IN", nums, " ORDER BY cited, num")
+        return self._texts(
+            "SELECT cited, text FROM targets JOIN contexts ON num = context WHERE cited IN", nums, " ORDER BY cited, num"
+        )
 
     def citing_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
         """What these papers say where they cite others."""

@@ -10,7 +10,7 @@ Floats = npt.NDArray[np.float32]
 
 
 # With Python's error model each division checks for zero, and the loop over dense rows is not vectorised: ten times slower.
-@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, error_model="numpy")
 def accumulate(
     scores: Floats,
     norms: Floats,

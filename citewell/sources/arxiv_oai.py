@@ -15,7 +15,7 @@ from citewell.identifiers import canonical
 from citewell.papers import Paper, Problem
 from citewell.sources import clean
 from citewell.sources.source import Source
-from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at, texts
+from citewell.sources.xml import Fields, RecordError, iso_date, opening, papers, text, text_at
 from citewell.text.accents import accented
 
 NAME = "arXiv OAI-PMH"
@@ -24,6 +24,8 @@ _DEEPEST_BRACKETS = 5
 _BRACKETED = re.compile(r"\([^()]*\)")
 _BETWEEN_NAMES = re.compile(r"\s*[,;:]\s*(?:and\s+|&\s*)?|\s+(?:and|&)\s+")
 _SUFFIXES = ("Jr", "Jr.", "Sr", "Sr.", "II", "III", "IV")
+_DIGIT = re.compile(r"\d")
+"""Subjects with digits are class codes (05C85, F.2.2), which say nothing to a reader; names of categories have none."""
 _POSTED = re.compile(r"(\d{1,2}) ([A-Z][a-z]{2}) (\d{4})", re.ASCII)
 _EXTRA = {"journal-ref": "journal-ref", "comments": "note", "report-no": "report-no", "license": "license"}
 
@@ -50,7 +52,7 @@ def _paper(record: _Element) -> Paper:
     if kind not in ("dc", "arXiv", "arXivRaw"):
         raise RecordError(f"<{kind[:40]}> is none of arXiv's formats; harvest oai_dc, arXiv or arXivRaw")
     paper = _dublin_core(described) if kind == "dc" else _arxiv(described)
-    own = own or _name(text_at(described, "{*}id"))
+    own = own or _name(text(next(described.iterchildren("{*}id"), None)))
     if not own:
         raise RecordError("the record has no arXiv id")
     if not paper.title:
@@ -68,19 +70,23 @@ def _name(identifier: str) -> str:
 
 def _dublin_core(described: _Element) -> Paper:
     """What the least common denominator keeps of a paper."""
-    descriptions = texts(described.iterfind("{*}description"))
-    notes = [said for said in descriptions if said.startswith("Comment:")]
-    names = texts(described.iterfind("{*}identifier"))
+    fields = Fields(described)
+    notes = [said for said in fields.all("description") if said.startswith("Comment:")]
+    abstracts = [said for said in fields.all("description") if said not in notes]
+    names = fields.all("identifier")
     places = [name for name in names if not name.startswith(("doi:", "http://", "https://"))]
-    extra = {"journal-ref": accented(places[0])} if places else {}
+    extra = {
+        "journal-ref": accented(places[0]) if places else "",
+        "note": accented(notes[0].removeprefix("Comment:").strip()) if notes else "",
+    }
     return Paper(
-        title=accented(text_at(described, "{*}title")),
-        abstract=accented(next((said for said in descriptions if said not in notes), "")),
-        authors=[_given_first(accented(name)) for name in texts(described.iterfind("{*}creator"))],
-        date=min(filter(None, map(clean.date, texts(described.iterfind("{*}date")))), default=""),
+        title=accented(fields.first("title")),
+        abstract=accented(abstracts[0]) if abstracts else "",
+        authors=[_given_first(accented(name)) for name in fields.all("creator")],
+        date=min(filter(None, map(clean.date, fields.all("date"))), default=""),
         ids=[canonical("doi", name) or "" for name in names if name.startswith("doi:")],
-        keywords=[subject for subject in texts(described.iterfind("{*}subject")) if not any(map(str.isdigit, subject))],
-        extra=extra | ({"note": notes[0].removeprefix("Comment:").strip()} if notes else {}),
+        keywords=[subject for subject in fields.all("subject") if not _DIGIT.search(subject)],
+        extra={name: value for name, value in extra.items() if value},
     )
 
 
@@ -93,14 +99,15 @@ def _given_first(listed: str) -> str:
 
 def _arxiv(described: _Element) -> Paper:
     """A paper in one of arXiv's own two formats."""
-    extra = {name: accented(text_at(described, f"{{*}}{tag}")) for tag, name in _EXTRA.items()}
+    fields = Fields(described)
+    extra = {name: accented(fields.first(tag)) for tag, name in _EXTRA.items()}
     return Paper(
-        title=accented(text_at(described, "{*}title")),
-        abstract=accented(text_at(described, "{*}abstract")),
+        title=accented(fields.first("title")),
+        abstract=accented(fields.first("abstract")),
         authors=_authors(described.find("{*}authors")),
-        date=clean.date(text_at(described, "{*}created")) or _first_version(described),
-        ids=[canonical("doi", doi) or "" for doi in text_at(described, "{*}doi").split()],
-        keywords=clean.unique(text_at(described, "{*}categories").split()),
+        date=clean.date(fields.first("created")) or _first_version(described),
+        ids=[canonical("doi", doi) or "" for doi in fields.first("doi").split()],
+        keywords=clean.unique(fields.first("categories").split()),
         extra={name: value for name, value in extra.items() if value},
     )
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from citewell.papers import Problem
 from citewell.sources.clean import text
 from citewell.sources.plain_text import chunks
-from citewell.sources.source import Source
+from citewell.sources.source import InputError, Source
 
 MAX_ENTRY = 16 * 1024 * 1024
 _MAX_ABBREVIATION = 10_000
 _MAX_EXPANDED = 100_000
 _MAX_ABBREVIATIONS = 100_000
 _MAX_COMMENT = 1024 * 1024
+_MAX_WASTE = 64 * 1024 * 1024
 
 _MONTHS = ("January February March April May June July August September October November December").split()
 _GAP = r"\s*(?:%[^\n]*\n\s*)*"
@@ -28,8 +29,10 @@ _START = re.compile(r"(?<![\w.])@[ \t]*([A-Za-z][\w-]*)\s*([{(])")
 _NEXT = re.compile(r"\n[ \t]*@")
 _KEY = re.compile(rf"{_GAP}([^\s,{{}}=]*){_GAP}")
 _FIELD = re.compile(rf"{_GAP}([^\s=,{{}}()\"#%]+){_GAP}={_GAP}")
+_PLAIN_FIELD = re.compile(rf"{_FIELD.pattern}(?:\{{([^{{}}]*)\}}|(\d+)|\"([^\"{{}}]*)\"){_GAP},")
 _AFTER = re.compile(rf"{_GAP}([,#}})]?){_GAP}")
-_CLOSE = re.compile(rf"{_GAP}[}})]")
+_CLOSE = {closer: re.compile(_GAP + re.escape(closer)) for closer in "})"}
+_NOTHING = re.compile(rf"{_GAP}\Z")
 _PLAIN_BRACED = re.compile(r"\{([^{}]*)\}")
 _PLAIN_QUOTED = re.compile(r'"([^"{}]*)"')
 _WORD = re.compile(r"[^\s\"#%'(),={}]+")
@@ -49,11 +52,11 @@ class Entry:
     line: int
 
 
-class _Bad(Exception):
+class _BadEntryError(Exception):
     """An entry that breaks the rules."""
 
 
-class _CutOff(Exception):
+class _CutOffError(Exception):
     """An entry that goes on beyond the text at hand."""
 
 
@@ -76,6 +79,8 @@ class _Scanner:
         self._wanted = 0
         self._abbreviations = {name[:3].lower(): name for name in _MONTHS}
         self._expanded = 0
+        self._reached = 0
+        self._wasted = 0
 
     def feed(self, chunk: str) -> None:
         self._text = self._text[self._at :] + chunk
@@ -86,30 +91,45 @@ class _Scanner:
         if len(self._text) < self._wanted and not last:
             return
         self._wanted = 0
+        following = -1
         while start := _START.search(self._text, self._at):
             self._move(start.start())
-            after = _NEXT.search(self._text, start.end())
+            if following < start.end():
+                found_next = _NEXT.search(self._text, start.end())
+                following = found_next.start() + 1 if found_next else len(self._text)
             try:
-                if after is None and not last:
-                    raise _CutOff
+                if following == len(self._text) and not last:
+                    raise _CutOffError
+                self._reached = start.end()
                 found, end = self._entry(start)
-            except _CutOff:
+            except _CutOffError:
                 if not last and len(self._text) - self._at < MAX_ENTRY:
                     self._wanted = 2 * (len(self._text) - self._at)
                     return
                 if start[1].lower() == "comment":
+                    self._waste()
                     self._move(start.end())
                     continue
                 yield self._problem(start, "it is never closed")
-            except _Bad as error:
+            except _BadEntryError as error:
                 yield self._problem(start, str(error))
             else:
                 if found:
                     yield found
                 self._move(end)
                 continue
-            self._move(after.start() + 1 if after else len(self._text))
-        self._move(len(self._text) if last else max(self._at, self._text.rfind("\n") + 1))
+            self._waste()
+            self._move(following)
+        if last or len(self._text) - self._at > MAX_ENTRY:
+            self._move(len(self._text))
+        else:
+            self._move(max(self._at, self._text.rfind("\n") + 1))
+
+    def _waste(self) -> None:
+        """Count what was read in vain, which a file could otherwise make us do for every character of it."""
+        self._wasted += self._reached - self._at
+        if self._wasted > _MAX_WASTE:
+            raise InputError("the file is too damaged: one entry after the other is never closed")
 
     def _move(self, to: int) -> None:
         self._line += self._text.count("\n", self._at, to)
@@ -127,7 +147,7 @@ class _Scanner:
         if kind in ("comment", "preamble"):
             return None, self._skipped(start.end(2) - 1)
         if kind == "string":
-            return None, self._abbreviation(start.end())
+            return None, self._abbreviation(start.end(), closer)
         key = _KEY.match(self._text, start.end())
         assert key is not None
         name, at = key[1], key.end()
@@ -135,32 +155,34 @@ class _Scanner:
             name, at = name[:-1], key.end(1) - 1
         match self._text[at : at + 1]:
             case "":
-                raise _CutOff
+                raise _CutOffError
             case "=":
-                raise _Bad("it has no key")
+                raise _BadEntryError("it has no key")
             case "," if not name:
-                raise _Bad("it has no key")
+                raise _BadEntryError("it has no key")
             case ",":
                 fields, end = self._fields(at + 1, closer)
                 return Entry(kind, name, fields, self._line), end
             case found if found == closer:
                 return Entry(kind, name, {}, self._line), at + 1
-        raise _Bad("a comma is missing after the key")
+        raise _BadEntryError("a comma is missing after the key")
 
     def _fields(self, at: int, closer: str) -> tuple[dict[str, str], int]:
         written = self._text
         fields: dict[str, str] = {}
         while True:
-            if end := _CLOSE.match(written, at):
+            while plain := _PLAIN_FIELD.match(written, at):
+                _add(fields, plain[1], plain[plain.lastindex or 1])
+                at = plain.end()
+            if end := _CLOSE[closer].match(written, at):
                 return fields, end.end()
             field = _FIELD.match(written, at)
             if field is None:
-                if not written[at:].strip():
-                    raise _CutOff
-                raise _Bad(f"a field name and = are missing{_after(fields)}")
+                if _NOTHING.match(written, at):
+                    raise _CutOffError
+                raise _BadEntryError(f"a field name and = are missing{_after(fields)}")
             value, at = self._value(field.end())
-            name = field[1].lower()
-            fields[name] = f"{fields[name]}; {value}" if name in fields and fields[name] != value else value
+            _add(fields, field[1], value)
             after = _AFTER.match(written, at)
             assert after is not None
             if after[1] == ",":
@@ -168,9 +190,9 @@ class _Scanner:
             elif after[1] == closer:
                 return fields, after.end(1)
             elif after.end() == len(written):
-                raise _CutOff
+                raise _CutOffError
             else:
-                raise _Bad(f"a comma or a brace is missing{_after(fields)}")
+                raise _BadEntryError(f"a comma or a brace is missing{_after(fields)}")
 
     def _value(self, at: int) -> tuple[str, int]:
         """A value, its pieces joined where they are joined by ``#``."""
@@ -197,16 +219,16 @@ class _Scanner:
                 end = self._closing_quote(at)
                 return written[at + 1 : end - 1], end
             case "":
-                raise _CutOff
+                raise _CutOffError
         word = _WORD.match(written, at)
         if word is None:
-            raise _Bad("a field has no value")
+            raise _BadEntryError("a field has no value")
         meant = self._abbreviations.get(word[0].lower())
         if meant is None:
             return word[0], word.end()
         self._expanded += len(meant)
         if self._expanded > _MAX_EXPANDED:
-            raise _Bad("its @string abbreviations stand for too much text")
+            raise _BadEntryError("its @string abbreviations stand for too much text")
         return meant, word.end()
 
     def _balanced(self, at: int) -> int:
@@ -221,8 +243,10 @@ class _Scanner:
                     if not depth:
                         return brace.end()
                 case _:
-                    raise _Bad("braces are not balanced")
-        raise _CutOff
+                    self._reached = brace.end()
+                    raise _BadEntryError("braces are not balanced")
+        self._reached = len(self._text)
+        raise _CutOffError
 
     def _closing_quote(self, at: int) -> int:
         depth = 0
@@ -233,13 +257,15 @@ class _Scanner:
                 case "}":
                     depth -= 1
                     if depth < 0:
-                        raise _Bad("braces are not balanced")
+                        raise _BadEntryError("braces are not balanced")
                 case '"':
                     if not depth:
                         return found.end()
                 case _:
-                    raise _Bad("a quote is never closed")
-        raise _CutOff
+                    self._reached = found.end()
+                    raise _BadEntryError("a quote is never closed")
+        self._reached = len(self._text)
+        raise _CutOffError
 
     def _skipped(self, at: int) -> int:
         """Where a comment or a preamble ends; what stands in it, entries included, is not looked at."""
@@ -250,20 +276,27 @@ class _Scanner:
             depth += 1 if brace[0] == "{" else -1
             if not depth:
                 return brace.end()
-        raise _CutOff
+        self._reached = min(len(self._text), at + _MAX_COMMENT)
+        raise _CutOffError
 
-    def _abbreviation(self, at: int) -> int:
+    def _abbreviation(self, at: int, closer: str) -> int:
         field = _FIELD.match(self._text, at)
         if field is None:
-            raise _Bad("it names no abbreviation")
+            raise _BadEntryError("it names no abbreviation")
         value, at = self._value(field.end())
         if len(value) > _MAX_ABBREVIATION or len(self._abbreviations) > _MAX_ABBREVIATIONS:
-            raise _Bad("the abbreviation stands for too much text")
+            raise _BadEntryError("the abbreviation stands for too much text")
         self._abbreviations[field[1].lower()] = value
-        end = _CLOSE.match(self._text, at)
+        end = _CLOSE[closer].match(self._text, at)
         if end is None:
-            raise _Bad("it is never closed")
+            raise _BadEntryError("it is never closed")
         return end.end()
+
+
+def _add(fields: dict[str, str], name: str, value: str) -> None:
+    """Set a field; one that an entry has twice, such as ``keywords``, keeps both values."""
+    name = name.lower()
+    fields[name] = f"{fields[name]}; {value}" if name in fields and fields[name] != value else value
 
 
 def _after(fields: dict[str, str]) -> str:

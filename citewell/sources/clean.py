@@ -22,6 +22,8 @@ Json = dict[str, Any]
 def text(value: object) -> str:
     """`value` on one line with single spaces; empty where it is neither text nor a number."""
     if isinstance(value, str):
+        if value.isprintable() and "  " not in value:
+            return value.strip()
         line = " ".join(value.split())
         return line if line.isprintable() else " ".join(_UNSAFE.sub("", line).split())
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
@@ -87,6 +89,11 @@ def strings(value: object) -> list[str]:
 def unique(values: Iterable[str]) -> list[str]:
     """`values` in order, each once, without the empty ones."""
     return list(dict.fromkeys(filter(None, values)))
+
+
+def listed_keywords(line: str) -> list[str]:
+    """Keywords written on one line, between semicolons or else between commas."""
+    return unique(part.strip() for part in line.split(";" if ";" in line else ","))
 
 
 def name(value: object) -> str:

@@ -11,7 +11,20 @@ from collections.abc import Iterator
 
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Paper, Problem, Reference
-from citewell.sources.clean import Json, date, day, mapping, names, sequence, strings, text, unique, untagged, year
+from citewell.sources.clean import (
+    Json,
+    date,
+    day,
+    listed_keywords,
+    mapping,
+    names,
+    sequence,
+    strings,
+    text,
+    unique,
+    untagged,
+    year,
+)
 from citewell.sources.json_records import first_record, records
 from citewell.sources.source import Source
 
@@ -41,7 +54,6 @@ _TAKEN = frozenset(
     | {"DOI", "PMID", "PMCID", "references-count", "score", "member", "prefix", "relation", "indexed", "deposited"}
 )
 _PEOPLE = ("editor", "translator", "collection-editor", "container-author", "reviewed-author")
-_KEYWORD_BREAK = re.compile(r"\s*[;,]\s*")
 
 
 def matches(head: bytes) -> bool:
@@ -104,7 +116,7 @@ def _ids(record: Json) -> list[str]:
 
 def _keywords(record: Json) -> list[str]:
     keyword = record.get("keyword")
-    listed = _KEYWORD_BREAK.split(text(keyword)) if isinstance(keyword, str) else strings(keyword)
+    listed = listed_keywords(text(keyword)) if isinstance(keyword, str) else strings(keyword)
     return unique([*listed, *strings(record.get("subject")), *strings(record.get("categories"))])
 
 

@@ -15,7 +15,7 @@ from citewell.identifiers import canonical, recognise
 from citewell.papers import Paper, Problem, Reference
 from citewell.sources import clean
 from citewell.sources.source import Source
-from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at
+from citewell.sources.xml import Fields, RecordError, iso_date, opening, papers
 
 NAME = "DBLP XML"
 
@@ -30,7 +30,6 @@ _TYPES = {
     "data": "dataset",
 }
 _NAMESAKE = re.compile(r" \d{4}$", re.ASCII)
-_ABS = re.compile(r"abs/(.+)", re.ASCII)
 
 
 def matches(head: bytes) -> bool:
@@ -42,50 +41,48 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 
 
 def _paper(record: _Element) -> Paper | None:
-    if record.tag == "www":
+    kind = record.tag.rpartition("}")[2]
+    if kind == "www":
         return None
-    key, title = record.get("key", ""), text_at(record, "title")
+    fields = Fields(record)
+    key, title = record.get("key", ""), fields.first("title")
     if not title:
         raise RecordError(f"{key or 'the record'} has no title")
-    people = _people(record, "author") or _people(record, "editor")
-    links = [text(link) for link in record.iterfind("ee")]
-    date = iso_date(text_at(record, "year"), text_at(record, "month"))
+    links = fields.all("ee")
+    date = iso_date(fields.first("year"), fields.first("month"))
     informal = record.get("publtype", "").startswith("informal")
     extra = {
-        "type": "article" if informal else _TYPES[record.tag],
-        "pages": text_at(record, "pages"),
-        "volume": text_at(record, "volume"),
-        "issue": text_at(record, "number"),
-        "publisher": text_at(record, "publisher"),
-        "isbn": text_at(record, "isbn"),
-        "series": text_at(record, "series"),
-        "url": links[0] if links else _page(text_at(record, "url")),
+        "type": "preprint" if informal else _TYPES[kind],
+        "pages": fields.first("pages"),
+        "volume": fields.first("volume"),
+        "issue": fields.first("number"),
+        "publisher": fields.first("publisher"),
+        "isbn": fields.first("isbn"),
+        "series": fields.first("series"),
+        "url": links[0] if links else _page(fields.first("url")),
     }
     return Paper(
         title=title if title.endswith("..") else title.removesuffix("."),
-        authors=people,
+        authors=_people(fields.all("author") or fields.all("editor")),
         year=clean.year(date),
         date=date,
-        venue=text_at(record, "journal") or text_at(record, "booktitle") or text_at(record, "school"),
-        ids=clean.unique([canonical("dblp", key) or "", *(recognise(link) or "" for link in links), _preprint(record)]),
-        references=[Reference([cited]) for cited in _cited(record)],
+        venue=fields.first("journal") or fields.first("booktitle") or fields.first("school"),
+        ids=clean.unique([canonical("dblp", key) or "", *(recognise(link) or "" for link in links), _preprint(fields)]),
+        references=[Reference([cited]) for cite in fields.all("cite") if cite != "..." and (cited := canonical("dblp", cite))],
         extra={field: value for field, value in extra.items() if value},
     )
 
 
-def _people(record: _Element, role: str) -> list[str]:
-    return clean.unique(_NAMESAKE.sub("", text(person)) for person in record.iterfind(role))
+def _people(names: list[str]) -> list[str]:
+    return clean.unique(_NAMESAKE.sub("", name) for name in names)
 
 
 def _page(address: str) -> str:
     return f"https://dblp.org/{address}" if address.startswith("db/") else address
 
 
-def _preprint(record: _Element) -> str:
+def _preprint(fields: Fields) -> str:
     """The arXiv id of a CoRR paper, which is its volume."""
-    volume = _ABS.fullmatch(text_at(record, "volume"))
-    return canonical("arxiv", volume[1]) or "" if volume and text_at(record, "journal") == "CoRR" else ""
-
-
-def _cited(record: _Element) -> list[str]:
-    return clean.unique(canonical("dblp", text(cite)) or "" for cite in record.iterfind("cite") if text(cite) != "...")
+    volume = fields.first("volume")
+    is_preprint = fields.first("journal") == "CoRR" and volume.startswith("abs/")
+    return canonical("arxiv", volume.removeprefix("abs/")) or "" if is_preprint else ""

@@ -12,7 +12,6 @@ from functools import lru_cache
 
 from citewell.sources.clean import text
 
-_SPECIAL = re.compile(r"[\\{}$~]|--|``|''")
 _HREF = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _COMMAND = re.compile(
     r"""\\(?:
@@ -24,8 +23,7 @@ _COMMAND = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _MATH = re.compile(r"\$\$?(?=[^\s$])([^$]*?)(?<=[^\s$])\$\$?(?!\d)")
-_QUOTES = str.maketrans({"{": "", "}": "", "~": " "})
-_DASHES = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"))  # noqa: RUF001
+_LIGATURES = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"))
 
 _MARKS = {
     '"': "\u0308",
@@ -46,8 +44,20 @@ _MARKS = {
 }
 _KEPT = {"{": "\x01", "}": "\x02", "$": "\x03", "~": "\x04"}
 """Characters that are meant as themselves, while those written plainly still have their meaning for LaTeX."""
-_RESTORED = str.maketrans({placeholder: character for character, placeholder in _KEPT.items()})
-_SYMBOLS = _KEPT | {"\\": " ", ",": " ", ";": " ", ":": " ", "!": "", "-": "", "/": "", "\n": " ", "(": "", ")": "", "[": "", "]": ""}
+_SYMBOLS = _KEPT | {
+    "\\": " ",
+    ",": " ",
+    ";": " ",
+    ":": " ",
+    "!": "",
+    "-": "",
+    "/": "",
+    "\n": " ",
+    "(": "",
+    ")": "",
+    "[": "",
+    "]": "",
+}
 _WORDS = {
     "textasciitilde": "\x04",
     "textasciicircum": "^",
@@ -74,16 +84,18 @@ _WORDS = {
 
 def to_text(value: str) -> str:
     """`value` as a reader sees it in print, on one line."""
-    if not _SPECIAL.search(value):
-        return text(value)
+    if not value:
+        return ""
     value = text(value)
+    # A search for each is several times as fast as a regular expression for all of them.
+    if "\\" not in value and "{" not in value and "$" not in value and "~" not in value and "}" not in value:
+        return _ligatures(value)
     if "\\" in value:
         value = _COMMAND.sub(_command, _HREF.sub(r"\2 (\1)", value))
     if "$" in value:
         value = _MATH.sub(r"\1", value)
-    for written, meant in _DASHES:
-        value = value.replace(written, meant)
-    return text(value.translate(_QUOTES).translate(_RESTORED))
+    value = _ligatures(value).replace("{", "").replace("}", "").replace("~", " ")
+    return text(_restored(value))
 
 
 def verbatim(value: str) -> str:
@@ -91,7 +103,20 @@ def verbatim(value: str) -> str:
     if "\\" not in value and "{" not in value:
         return text(value)
     value = _COMMAND.sub(_command, text(value))
-    return text(value.replace("{", "").replace("}", "").translate(_RESTORED))
+    return text(_restored(value.replace("{", "").replace("}", "")))
+
+
+def _ligatures(value: str) -> str:
+    for written, meant in _LIGATURES:
+        if written in value:
+            value = value.replace(written, meant)
+    return value
+
+
+def _restored(value: str) -> str:
+    for character, placeholder in _KEPT.items():
+        value = value.replace(placeholder, character)
+    return value
 
 
 def _command(found: re.Match[str]) -> str:

@@ -129,7 +129,8 @@ def _date(date: _Element | None) -> str:
     if date is None:
         return ""
     told = iso_date(text_at(date, "Year"), text_at(date, "Month"), text_at(date, "Day"))
-    return told or iso_date(*text_at(date, "MedlineDate").split()[:2])
+    words = text_at(date, "MedlineDate").split()
+    return told or (iso_date(*words[:2]) if words else "")
 
 
 def _ids(citation: _Element, data: _Element | None, article: _Element) -> list[str]:

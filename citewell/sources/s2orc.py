@@ -19,7 +19,7 @@ from citewell.text.marks import Span, contexts, mask_all
 from citewell.text.sentences import split_sentences
 
 _PARSES = ("pdf_parse", "latex_parse", "grobid_parse")
-_JOINED = re.compile(r"[\s,;&()\[\]–—-]{0,5}|\s*and\s*")  # noqa: RUF001
+_JOINED = re.compile(r"[\s,;&()\[\]–—-]{0,5}|\s*and\s*")
 _LONGEST_HEADER = 300
 _OTHER_IDS = {"doi": "doi", "arxiv": "arxiv", "pmid": "pmid", "pmcid": "pmcid"}
 

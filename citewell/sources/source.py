@@ -34,17 +34,26 @@ class _Unzipped(io.RawIOBase):
         self._raw = raw
         self._gzip = gzip.GzipFile(fileobj=raw)
         self._given = 0
+        self._error: InputError | None = None
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if self._error is not None:
+            raise self._error
+        count = 0
         try:
-            count = self._gzip.readinto(buffer)
+            while count < min(len(buffer), HEAD_BYTES) and (inflated := self._gzip.read1(len(buffer) - count)):
+                buffer[count : count + len(inflated)] = inflated
+                count += len(inflated)
         except EOFError:
-            raise InputError("the gzip stream ends too early (truncated download?)") from None
+            self._error = InputError("the gzip stream ends too early (truncated download?)")
         except (gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"the gzip stream is damaged: {error}") from None
+            self._error = InputError(f"the gzip stream is damaged: {error}")
+        # What came before the damage is given first; the error is raised when more is asked for.
+        if self._error is not None and not count:
+            raise self._error
         self._given += count
         if self._given > _BOMB_BYTES and self._given > _BOMB_RATIO * max(1, self._raw.tell()):
             raise InputError(f"inflates to more than {_BOMB_RATIO} times its size; refused as a decompression bomb")
@@ -63,7 +72,7 @@ class Source:
         zipped = self._raw.read(2) == b"\x1f\x8b"
         self._raw.seek(0)
         self.stream: io.BufferedReader = (
-            io.BufferedReader(_Unzipped(self._raw), _CHUNK) if zipped else io.BufferedReader(self._raw, _CHUNK)  # type: ignore[arg-type]
+            io.BufferedReader(_Unzipped(self._raw), _CHUNK) if zipped else io.BufferedReader(self._raw, _CHUNK)
         )
         self.head: bytes = self.stream.peek(HEAD_BYTES)[:HEAD_BYTES]
 

@@ -91,7 +91,10 @@ def elements(source: Source, tags: tuple[str, ...]) -> Iterator[tuple[_Element, 
 
 def text(element: _Element | None) -> str:
     """The text of an element and of all that is in it, on one line."""
-    return "" if element is None else " ".join("".join(cast("Iterable[str]", element.itertext())).split())
+    if element is None:
+        return ""
+    whole = "".join(cast("Iterable[str]", element.itertext())) if len(element) else element.text
+    return " ".join(whole.split()) if whole else ""
 
 
 def text_at(element: _Element, path: str) -> str:
@@ -102,6 +105,24 @@ def text_at(element: _Element, path: str) -> str:
 def texts(found: Iterable[_Element]) -> list[str]:
     """The texts of several elements, each once, none empty."""
     return clean.unique(map(text, found))
+
+
+class Fields(dict[str, list[str]]):
+    """The texts of the children of a flat record by their local names, found in one pass over it."""
+
+    def __init__(self, record: _Element) -> None:
+        for child in record:
+            if written := text(child):
+                self.setdefault(child.tag.rpartition("}")[2], []).append(written)
+
+    def first(self, name: str) -> str:
+        """The first text of that name, empty where there is none."""
+        found = self.get(name)
+        return found[0] if found else ""
+
+    def all(self, name: str) -> list[str]:
+        """The texts of that name, each once."""
+        return clean.unique(self.get(name, ()))
 
 
 def iso_date(year: str, month: str = "", day: str = "") -> str:
@@ -175,7 +196,10 @@ class _Feed:
             remove_comments=True,
             remove_pis=True,
         )
-        self._preamble = b"" if home is None else b"".join(self._start_tags(home))
+        try:
+            self._preamble = b"" if home is None else b"".join(self._start_tags(home))
+        except ValueError:  # the parser lets namespaces pass that no element may be made with
+            self._preamble, home = b"", None
         self._home = home
         self._open = 0
         self._pending = 0

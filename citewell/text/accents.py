@@ -16,7 +16,7 @@ _SIGN = re.compile(r"""\\(['`^"~=.]) ?(?:\{ ?\\?([A-Za-z]) ?\}|\\([ij])(?![A-Za-
 _WORD = re.compile(r"\\([cvuHkr])(?:\{ ?\\?([A-Za-z]) ?\}| \\?([A-Za-z])(?![A-Za-z]))")
 _LETTERS = dict(zip(("ss", "ae", "AE", "oe", "OE", "aa", "AA", *"oOlLij"), "ßæÆœŒåÅøØłŁij", strict=True))
 _LETTER = re.compile(r"\\(ss|ae|AE|oe|OE|aa|AA|[oOlLij])(?:\{\}|(?![A-Za-z]) ?)")
-_BRACED = re.compile(r"\{([^\W\d_])\}")
+_BRACED = re.compile(r"\{([^\W\d_A-Za-z])\}")
 
 
 def accented(text: str) -> str:

@@ -4,8 +4,9 @@ Text is folded (case, accents, ligatures), cut into runs of letters and digits, 
 English). A token that holds a digit is kept as it is, so that ``p53``, ``H2O2`` and ``BM25`` survive. A term is known by a
 64-bit hash: the index needs no dictionary of strings, and two processes agree without talking to one another.
 
-Nearly all time goes into words seen before, so a `Vocabulary` remembers what each raw token became; the loop over a document
-is then one ``bytes.translate``, one ``split`` and one dictionary look-up a word.
+Nearly all time goes into words seen before. So text is first cut at ASCII punctuation alone, and a `Vocabulary` remembers what
+each piece became: the loop over a document is one ``bytes.translate``, one ``split`` and one dictionary look-up a word, and
+Unicode is folded once for every distinct piece.
 """
 
 from __future__ import annotations
@@ -31,18 +32,23 @@ STOP_WORDS = frozenset(
     will with would you your yours yourself yourselves othercit targetcit""".split()
 )
 
-_ASCII_TABLE = bytes(ord(chr(byte).lower()) if byte < 128 and chr(byte).isalnum() else 32 for byte in range(256))
+_TABLE = bytes(byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isalnum() else 32 for byte in range(256))
+"""For UTF-8: ASCII letters in lower case, digits and the bytes of other letters as they are, all else a space."""
 _MARKS = re.compile(r"[\u0300-\u036f]")
-_TOKEN = re.compile(r"[^\W_]+")
+_OTHER_PUNCTUATION = re.compile(r"[^\w\x00-\x7f]+")
 
 
 def tokens(text: str) -> list[bytes]:
     """The folded tokens of `text`, stop words included, in order."""
     if not text.isascii():
         text = _MARKS.sub("", unicodedata.normalize("NFKD", text)).casefold()
-        if not text.isascii():
-            return [token.encode("utf-8", "ignore") for token in _TOKEN.findall(text)]
-    return text.encode().translate(_ASCII_TABLE).split()
+        text = _OTHER_PUNCTUATION.sub(" ", text)
+    return _pieces(text)
+
+
+def _pieces(text: str) -> list[bytes]:
+    """Runs of ASCII letters, digits, and anything beyond ASCII that still has to be folded and cut."""
+    return text.encode("utf-8", "ignore").translate(_TABLE).split()
 
 
 def term_hash(stem: bytes) -> int:
@@ -56,21 +62,38 @@ class Vocabulary:
     def __init__(self) -> None:
         self.hashes: list[int] = [0]
         """The hash of each term, by its number."""
+        self._by_piece: dict[bytes, int] = {}
+        self._phrases: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
         self._by_token: dict[bytes, int] = {}
         self._by_hash: dict[int, int] = {}
         self._stemmer = Stemmer.Stemmer("english", 0)
 
     def __len__(self) -> int:
-        return len(self._by_token)
+        return len(self._by_piece)
 
     def numbers(self, text: str) -> npt.NDArray[np.int32]:
         """The term numbers of `text`, in order, repeats included, stop words left out."""
-        words = tokens(text)
+        pieces = _pieces(text)
+        known = self._by_piece
         try:
-            found = np.fromiter(map(self._by_token.__getitem__, words), np.int32, len(words))
+            found = np.fromiter(map(known.__getitem__, pieces), np.int32, len(pieces))
         except KeyError:
-            found = np.fromiter(map(self.number, words), np.int32, len(words))
-        return found[found != 0]
+            for piece in set(pieces).difference(known):
+                known[piece] = self._number(piece)
+            found = np.fromiter(map(known.__getitem__, pieces), np.int32, len(pieces))
+        counted: npt.NDArray[np.int32] = found[found != 0]
+        if len(counted) and counted.min() < 0:
+            counted = np.concatenate([self._phrases[-n] if n < 0 else np.array([n], np.int32) for n in counted])
+        return counted
+
+    def _number(self, piece: bytes) -> int:
+        """The number of the term that a piece of text holds, or minus the place of its several terms in `_phrases`."""
+        words = tokens(piece.decode())
+        numbers = [number for word in words if (number := self.number(word))]
+        if len(numbers) < 2:
+            return numbers[0] if numbers else 0
+        self._phrases.append(np.array(numbers, np.int32))
+        return 1 - len(self._phrases)
 
     def number(self, token: bytes) -> int:
         """The number of one token's term, new where it was never seen."""

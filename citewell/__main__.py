@@ -1,0 +1,5 @@
+"""``python -m citewell``."""
+
+from citewell.cli.main import main
+
+main()

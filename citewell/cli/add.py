@@ -1,0 +1,59 @@
+"""``citewell add``: take files into the library."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from citewell.cli.options import json_option, library_option, print_json
+from citewell.library.adding import Outcome
+from citewell.library.library import Library
+
+_SHOWN_PROBLEMS = 20
+
+
+@click.command("add")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.option("--distractors", is_flag=True, help="Of a data set, take the papers that nobody in it cites too.")
+@library_option
+@json_option
+def command(paths: tuple[Path, ...], distractors: bool, library: Library, as_json: bool) -> None:
+    """Add papers from files, folders or data sets.
+
+    The format is found by content: BibTeX, RIS, CSL-JSON, citewell's JSON lines and data sets, OpenAlex, Semantic Scholar,
+    PubMed, JATS, ACL Anthology, DBLP, arXiv; each also as .gz. Adding a file twice changes nothing; an add that was killed goes
+    on where it was.
+
+        citewell add refs.bib ~/downloads/works.jsonl.gz
+    """
+    from citewell.cli.progress import Bar
+
+    with Bar() as bar:
+        outcome = library.add(paths, bar, distractors)
+    if as_json:
+        print_json(outcome)
+    else:
+        _report(outcome, library)
+    if outcome.skipped and not (outcome.papers or outcome.contexts):
+        sys.exit(1)
+
+
+def _report(outcome: Outcome, library: Library) -> None:
+    known = outcome.papers - outcome.new_papers
+    click.echo(
+        f"{outcome.papers:,} papers read from {outcome.files:,} {'file' if outcome.files == 1 else 'files'}: "
+        f"{outcome.new_papers:,} new, {known:,} known already or merged; "
+        f"{outcome.contexts:,} contexts; {outcome.skipped:,} skipped"
+    )
+    counts = library.store.counts()
+    click.echo(
+        f"{library.folder} now holds {counts['papers']:,} papers, {counts['citations']:,} citations"
+        f" ({counts['waiting']:,} waiting for their paper), {counts['contexts']:,} contexts"
+    )
+    for problem in outcome.problems[:_SHOWN_PROBLEMS]:
+        place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
+        click.echo(f"  skipped {place}: {problem.reason}", err=True)
+    if outcome.skipped > _SHOWN_PROBLEMS:
+        click.echo(f"  and {outcome.skipped - _SHOWN_PROBLEMS:,} more; --json lists the first 1,000", err=True)

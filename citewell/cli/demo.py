@@ -1,0 +1,51 @@
+"""``citewell demo``: a small real library and a draft with gaps, to see what citewell does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from citewell import demo
+from citewell.cli.options import json_option, print_json
+from citewell.cli.suggest import Answers, answers_as_json, print_tables, queries_of_draft
+from citewell.library.library import Library
+from citewell.pipeline import pipeline
+
+
+@click.command("demo")
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("citewell-demo"),
+    show_default=True,
+    help="Where to put the library and a copy of the draft.",
+)
+@click.option("-k", "size", default=3, show_default=True, type=click.IntRange(1, 50), help="How many papers for each gap.")
+@json_option
+def command(folder: Path, size: int, as_json: bool) -> None:
+    """Build the demo library and suggest what its example draft should cite.
+
+    The library is the literature of citation recommendation itself.
+    """
+    draft = folder / "draft.txt"
+    library = Library(folder / "library")
+    outcome = library.add([demo.path("library.jsonl")])
+    draft.write_bytes(demo.path("draft.txt").read_bytes())
+    best = pipeline()
+    answers: Answers = [(query, best.suggest(library, query, size)) for query in queries_of_draft(draft, None)]
+    if as_json:
+        print_json(answers_as_json(answers))
+        return
+    counts = library.store.counts()
+    click.echo(
+        f"{counts['papers']:,} papers with {counts['citations']:,} citations in {library.folder} ({outcome.new_papers:,} new)\n"
+    )
+    print_tables(answers)
+    click.echo("Try it yourself:")
+    for line in (
+        f"citewell suggest {draft} --library {library.folder}",
+        f'citewell search "how do long queries change BM25?" --library {library.folder}',
+        f"citewell show nogueira2020evaluating --library {library.folder}",
+    ):
+        click.echo(f"  {line}")

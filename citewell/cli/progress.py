@@ -1,0 +1,66 @@
+"""A progress bar on standard error: what is read, how fast, how long it will take."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+class Bar:
+    """Shows an add or a rebuild; quiet where standard error is not a terminal."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(elapsed_when_finished=False),
+            console=Console(stderr=True),
+            disable=not sys.stderr.isatty(),
+            transient=True,
+        )
+        self._reading: TaskID | None = None
+        self._indexing: TaskID | None = None
+        self._before = 0
+        self._position = 0
+        self._records = 0
+        self._earlier_records = 0
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._progress.stop()
+
+    def total(self, size: int) -> None:
+        self._reading = self._progress.add_task("reading", total=max(1, size), rate="")
+
+    def reading(self, file: str) -> None:
+        self._before += self._position
+        self._earlier_records += self._records
+        self._position = self._records = 0
+        if self._reading is not None:
+            self._progress.update(self._reading, description=f"reading {file}")
+
+    def read(self, position: int, records: int) -> None:
+        self._position, self._records = position, records
+        if self._reading is not None:
+            elapsed = self._progress.tasks[self._reading].elapsed or 0
+            rate = f"{(self._earlier_records + records) / elapsed:,.0f} records/s" if elapsed > 0.5 else ""
+            self._progress.update(self._reading, completed=self._before + position, rate=rate)
+
+    def indexing(self, papers: int) -> None:
+        if self._indexing is not None:
+            self._progress.remove_task(self._indexing)
+        self._indexing = self._progress.add_task("indexing", total=papers, rate=f"{papers:,} papers")
+
+    def indexed(self, papers: int) -> None:
+        if self._indexing is not None:
+            self._progress.advance(self._indexing, papers)

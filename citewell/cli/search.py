@@ -1,0 +1,54 @@
+"""``citewell search``: papers for a question, and the sentences in them that bear on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from citewell.cli.options import brief, byline, filter_options, json_option, library_option, print_json, warn
+from citewell.library.library import Library
+from citewell.papers import Query
+from citewell.retrieve.passages import Found, search
+
+
+@click.command("search")
+@click.argument("question")
+@click.option("-k", "size", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many papers.")
+@click.option("--snippets", default=2, show_default=True, type=click.IntRange(0, 20), help="How many sentences of each.")
+@filter_options
+@library_option
+@json_option
+def command(question: str, size: int, snippets: int, library: Library, as_json: bool, **filters: Any) -> None:
+    """Find papers for a question or some words, with the sentences that match best.
+
+    citewell search "does co-citation predict relevance?"
+    """
+    query = Query("global", title=question, since=filters["since"], before=filters["before"], venue=filters["venue"])
+    query.exclude = list(filters["exclude"])
+    warn(library)
+    found = search(library, query, size, snippets)
+    if as_json:
+        papers = [
+            {"rank": rank, **brief(f.paper), "score": f.score, "sentences": f.passages} for rank, f in enumerate(found, 1)
+        ]
+        print_json({"query": question, "papers": papers})
+    elif not found:
+        click.echo("nothing in the library matches")
+    else:
+        _print(found)
+
+
+def _print(found: list[Found]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    for rank, one in enumerate(found, 1):
+        console.print(Text.assemble((f"{rank:>2} ", "cyan"), (one.paper.title or one.paper.id, "bold")))
+        console.print(Text(f"   {byline(one.paper)}  {one.paper.id}", style="dim"))
+        for passage in one.passages:
+            text = Text(f"   “{passage.text}”")
+            text.highlight_words(passage.words, style="bold yellow", case_sensitive=False)
+            console.print(text)
+        console.print()

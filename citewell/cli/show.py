@@ -1,0 +1,58 @@
+"""``citewell show``: one paper, whole."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from citewell.cli.options import brief, byline, json_option, library_option, print_json
+from citewell.library.library import Library
+
+_SHOWN = 10
+
+
+@click.command("show")
+@click.argument("name", metavar="ID")
+@library_option
+@json_option
+def command(name: str, library: Library, as_json: bool) -> None:
+    """Show one paper: its record, what it cites and what cites it.
+
+    ID is any identifier (a DOI, arXiv:1706.03762, acl:P19-1285, a URL), a data set's id, or a citation key.
+    """
+    num = library.number(name)
+    paper = library.store.whole(num)
+    citing = library.store.papers(library.store.cited_by(num))
+    if as_json:
+        print_json({**asdict(paper), "cited_by": [brief(other) for other in citing.values()]})
+        return
+    click.secho(paper.title or paper.id, bold=True)
+    click.echo(byline(paper, authors=20))
+    click.echo("  ".join(key for key in paper.ids if not key.startswith("record:")) or paper.id)
+    if paper.abstract:
+        click.echo(f"\n{paper.abstract}")
+    if paper.keywords:
+        click.echo(f"\nKeywords: {', '.join(paper.keywords)}")
+    if paper.sentences:
+        click.echo(f"Full text: {len(paper.sentences):,} sentences")
+    resolved = [reference.ids[0] for reference in paper.references if not reference.title and reference.ids]
+    named = {other: library.store.find(other) for other in resolved[:_SHOWN]}
+    records = library.store.papers([found for found in named.values() if found is not None])
+    _list(
+        f"Cites {len(paper.references):,}",
+        [records[found].title for found in named.values() if found in records],
+        len(paper.references),
+    )
+    _list(
+        f"Cited by {len(citing):,}", [f"{other.title} ({other.year})" for other in list(citing.values())[:_SHOWN]], len(citing)
+    )
+
+
+def _list(heading: str, lines: list[str], total: int) -> None:
+    if total:
+        click.secho(f"\n{heading}", bold=True)
+        for line in lines:
+            click.echo(f"  {line}")
+        if total > len(lines):
+            click.echo(f"  and {total - len(lines):,} more; --json lists them all")

@@ -1,0 +1,1 @@
+"""Manuscripts: one reader per format, each making a `Draft`."""

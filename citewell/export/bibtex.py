@@ -1,0 +1,160 @@
+"""BibTeX: one entry a paper, LaTeX's special characters escaped, accents left as they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+from urllib.parse import quote
+
+from citewell.export.kinds import kind
+from citewell.export.naming import Citekeys, date_parts, parts
+from citewell.papers import Paper
+
+_ESCAPES = str.maketrans(
+    {character: f"\\{character}" for character in "$&#%_"}
+    | {"\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+_LIGATURE = re.compile(r"-(?=-)|'(?=')|`(?=`)")
+_UPPER_INSIDE = re.compile(r"\S[^\W\d_]*[A-Z]|[A-Z]\S*[A-Z]")
+_FIELD_NAME = re.compile(r"[a-z][\w.:+-]*")
+_UNQUOTABLE = {"\\": "%5C", "{": "%7B", "}": "%7D"}
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+_TYPES = frozenset(
+    {
+        "article",
+        "book",
+        "booklet",
+        "collection",
+        "conference",
+        "inbook",
+        "incollection",
+        "inproceedings",
+        "manual",
+        "mastersthesis",
+    }
+    | {"misc", "online", "patent", "periodical", "phdthesis", "proceedings", "report", "techreport", "thesis", "unpublished"}
+)
+_VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "organization", "howpublished")
+"""Fields that the reader takes for the venue, the first that is there."""
+_VENUE = {
+    "article": "journal",
+    "periodical": "journal",
+    "inproceedings": "booktitle",
+    "conference": "booktitle",
+    "incollection": "booktitle",
+    "inbook": "booktitle",
+    "book": "publisher",
+    "proceedings": "publisher",
+    "collection": "publisher",
+    "phdthesis": "school",
+    "mastersthesis": "school",
+    "thesis": "school",
+    "techreport": "institution",
+    "report": "institution",
+}
+_VERBATIM = frozenset(("url", "doi", "eprint", "biburl", "link"))
+_PEOPLE = frozenset(("editor", "translator", "bookauthor"))
+_NAMED = {"issue": "number", "genre": "type", "type": ""}
+"""Where BibTeX calls a field by another name; our type is what stands before the brace."""
+_OWN_FIELDS = {"doi": "doi", "arxiv": "eprint", "pmid": "pmid", "pmcid": "pmcid"}
+
+
+def write(papers: Iterable[Paper], out: TextIO) -> None:
+    keys = Citekeys()
+    for paper in papers:
+        entry_type = _type(paper)
+        lines = [f"  {name} = {value}" for name, value in _fields(paper, entry_type)]
+        out.write(f"@{entry_type}{{{keys.key(paper)},\n" + ",\n".join(lines) + "\n}\n\n")
+
+
+def escaped(text: str) -> str:
+    """`text` so that LaTeX prints it as it is."""
+    return _LIGATURE.sub(r"\g<0>{}", text.translate(_ESCAPES))
+
+
+def _type(paper: Paper) -> str:
+    given = paper.extra.get("type", "")
+    return given if given in _TYPES else kind(paper).bibtex
+
+
+def _fields(paper: Paper, entry_type: str) -> Iterator[tuple[str, str]]:
+    """The fields of an entry, each once, with their values in braces."""
+    written = {"citekey"}
+    for name, value in (*_described(paper, entry_type), *_identified(paper.ids)):
+        if value:
+            written.add(name)
+            yield name, f"{{{value}}}"
+    if month := date_parts(paper)[1:2]:
+        written.add("month")
+        yield "month", _MONTHS[month[0] - 1]
+    for name, value in paper.extra.items():
+        field = _NAMED.get(name, name)
+        if field not in written and _FIELD_NAME.fullmatch(field):
+            written.add(field)
+            yield field, f"{{{_value(field, value)}}}"
+
+
+def _described(paper: Paper, entry_type: str) -> Iterator[tuple[str, str]]:
+    keywords = "; ".join(paper.keywords)
+    yield "title", _title(paper.title)
+    yield "author", " and ".join(map(_person, paper.authors))
+    yield "year", str(paper.year or "")
+    yield "day", "".join(map(str, date_parts(paper)[2:]))
+    if (field := _venue_field(paper, entry_type)) not in paper.extra:
+        yield field, escaped(paper.venue)
+    yield "abstract", escaped(paper.abstract)
+    yield "keywords", escaped(keywords if len(paper.keywords) != 1 or "," not in keywords else f"{keywords};")
+
+
+def _venue_field(paper: Paper, entry_type: str) -> str:
+    """The field for the venue: the usual one, unless the paper has another that a reader would prefer."""
+    usual = _VENUE.get(entry_type, "howpublished")
+    better = _VENUES[: _VENUES.index(usual) + 1]
+    taken = [paper.extra[name] for name in better if paper.extra.get(name)]
+    return usual if not taken or taken[0] == paper.venue else "journal"
+
+
+def _title(title: str) -> str:
+    """A title whose acronyms are protected from styles that write titles in lower case."""
+    words = (f"{{{escaped(word)}}}" if _UPPER_INSIDE.search(word) else escaped(word) for word in title.split(" "))
+    return " ".join(words)
+
+
+def _person(name: str) -> str:
+    if "," in name or " and " in f" {name.lower()} " or name == "others":
+        return f"{{{escaped(name)}}}"
+    given, family, suffix = map(escaped, parts(name))
+    return ", ".join(filter(None, (family, suffix, given))) if given else escaped(name)
+
+
+def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The identifiers that BibTeX has fields for, and the others in one of our own."""
+    given: dict[str, str] = {}
+    others = []
+    for identifier in ids:
+        scheme, _, value = identifier.partition(":")
+        if scheme in _OWN_FIELDS and scheme not in given:
+            given[scheme] = value
+        else:
+            others.append(quote(identifier, safe=":/.-_()+;,<>@!*"))
+    for scheme, value in given.items():
+        yield _OWN_FIELDS[scheme], _verbatim(f"PMC{value}" if scheme == "pmcid" else value)
+        if scheme == "arxiv":
+            yield "archiveprefix", "arXiv"
+    if others:
+        yield "citewell-ids", " ".join(others)
+
+
+def _value(field: str, value: str) -> str:
+    if field in _VERBATIM:
+        return _verbatim(value)
+    if field in _PEOPLE:
+        return " and ".join(map(_person, value.split("; ")))
+    return escaped(value).replace("-", "--") if field == "pages" else escaped(value)
+
+
+def _verbatim(value: str) -> str:
+    return "".join(_UNQUOTABLE.get(character, character) for character in value)

@@ -1,0 +1,84 @@
+"""CSL-JSON: one array of items, as pandoc, Zotero and citation processors read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import msgspec
+
+from citewell.export.kinds import kind
+from citewell.export.naming import Citekeys, date_parts, parts
+from citewell.papers import Paper
+
+_NAMED = {
+    "pages": "page",
+    "url": "URL",
+    "isbn": "ISBN",
+    "issn": "ISSN",
+    "series": "collection-title",
+    "address": "publisher-place",
+}
+_SAME = frozenset(
+    ("volume", "issue", "publisher", "edition", "language", "note", "number", "genre", "version", "source", "archive")
+)
+_PEOPLE = ("editor", "translator", "collection-editor", "container-author")
+_TYPE = re.compile(
+    r"article-\w+|paper-conference|chapter|book|thesis|report|dataset|webpage|entry(?:-\w+)?|review(?:-book)?|patent|speech|software|post-weblog"
+)
+
+
+def write(papers: Iterable[Paper], out: TextIO) -> None:
+    keys = Citekeys()
+    before = "["
+    for paper in papers:
+        out.write(f"{before}\n{msgspec.json.encode(_item(paper, keys)).decode()}")
+        before = ","
+    out.write("[]\n" if before == "[" else "\n]\n")
+
+
+def _item(paper: Paper, keys: Citekeys) -> dict[str, Any]:
+    given = paper.extra.get("type", "")
+    dated = date_parts(paper)
+    keywords = "; ".join(paper.keywords)
+    item: dict[str, Any] = {
+        "id": keys.key(paper),
+        "type": given if _TYPE.fullmatch(given) else kind(paper).csl,
+        "title": paper.title,
+        "author": [_person(name) for name in paper.authors],
+        "issued": {"date-parts": [dated]} if dated else None,
+        "container-title": paper.venue,
+        "abstract": paper.abstract,
+        "keyword": keywords if len(paper.keywords) != 1 or "," not in keywords else f"{keywords};",
+    }
+    custom: dict[str, Any] = {}
+    for name, value in paper.extra.items():
+        if name in _PEOPLE:
+            item[name] = [_person(each) for each in value.split("; ")]
+        elif name in _NAMED or name in _SAME:
+            item[_NAMED.get(name, name)] = value
+        elif name not in ("type", "citekey"):
+            custom[name] = value
+    if others := _identify(item, paper.ids):
+        custom["citewell-ids"] = others
+    return {name: value for name, value in (item | {"custom": custom}).items() if value}
+
+
+def _person(name: str) -> dict[str, str]:
+    given, family, suffix = parts(name)
+    found = {"family": family, "given": given, "suffix": suffix}
+    return {key: value for key, value in found.items() if value} if given else {"literal": name}
+
+
+def _identify(item: dict[str, Any], ids: Iterable[str]) -> list[str]:
+    """Give `item` the identifiers that CSL has names for; returns the others."""
+    others = []
+    for identifier in ids:
+        scheme, _, value = identifier.partition(":")
+        field = scheme.upper()
+        if scheme in ("doi", "pmid", "pmcid") and field not in item:
+            item[field] = f"PMC{value}" if scheme == "pmcid" else value
+        else:
+            others.append(identifier)
+    return others

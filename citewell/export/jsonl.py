@@ -1,0 +1,70 @@
+"""citewell's own JSON lines: everything that is known of each paper, then the contexts in which it cites others.
+
+This is the format of data sets, and the one that loses nothing: `citewell.sources.citewell_jsonl` reads the same papers back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import msgspec
+
+from citewell.identifiers import recognise
+from citewell.papers import Context, Paper, Reference, Sentence
+
+
+def write(papers: Iterable[Paper], out: TextIO) -> None:
+    encode = msgspec.json.Encoder().encode
+    for paper in papers:
+        out.write(encode(_paper(paper)).decode() + "\n")
+        for context in paper.contexts:
+            out.write(encode(_context(context, paper)).decode() + "\n")
+
+
+def _paper(paper: Paper) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "id": paper.id,
+        "title": paper.title,
+        "abstract": paper.abstract,
+        "authors": paper.authors,
+        "year": paper.year,
+        "venue": paper.venue,
+        "references": [_reference(each) for each in paper.references],
+    }
+    more = {
+        "doi": next((each.removeprefix("doi:") for each in paper.ids if each.startswith("doi:")), ""),
+        "ids": paper.ids,
+        "date": paper.date,
+        "keywords": paper.keywords,
+        "sentences": [_sentence(each) for each in paper.sentences],
+        "extra": paper.extra,
+    }
+    return record | {name: value for name, value in more.items() if value}
+
+
+def _reference(reference: Reference) -> str | dict[str, Any]:
+    """The id alone where it says everything and can be told for what it is; else all that is known."""
+    bare = len(reference.ids) == 1 and not (reference.title or reference.year or reference.authors)
+    if bare and recognise(reference.ids[0]) == reference.ids[0]:
+        return reference.ids[0]
+    known = {"ids": reference.ids, "title": reference.title, "year": reference.year, "authors": reference.authors}
+    return {name: value for name, value in known.items() if value}
+
+
+def _sentence(sentence: Sentence) -> str | dict[str, str]:
+    return {"text": sentence.text, "section": sentence.section} if sentence.section else sentence.text
+
+
+def _context(context: Context, paper: Paper) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "id": context.id,
+        "citing": paper.id or next(iter(paper.ids), ""),
+        "cited": [_reference(each) for each in context.cited],
+        "text": context.text,
+        "section": context.section,
+    }
+    # The rule for ids cannot find a paper back whose name follows no scheme and whose ids are of another namespace.
+    if paper.ids and recognise(record["citing"]) not in paper.ids:
+        record["citing_ids"] = paper.ids[:1]
+    return record

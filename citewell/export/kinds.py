@@ -1,0 +1,64 @@
+"""What kind of publication a paper is, in the words of each format.
+
+Sources name it in a dozen vocabularies (``inproceedings``, ``proceedings-article``, ``CPAPER``); a paper keeps the word that
+it came with, and here that word finds its row in one table. Without one, the venue has to tell.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from citewell.papers import Paper
+
+
+class Kind(NamedTuple):
+    """One kind of publication as the formats call it."""
+
+    csl: str
+    bibtex: str
+    ris: str
+    others: str = ""
+    """Further words for it, from other sources."""
+
+
+_KINDS = (
+    Kind(
+        "article-journal",
+        "article",
+        "JOUR",
+        "journal-article journalarticle research-article review review-article letter editorial",
+    ),
+    Kind("paper-conference", "inproceedings", "CPAPER", "conference proceedings-article conferencepaper conference-paper"),
+    Kind("book", "book", "BOOK", "monograph edited-book mvbook reference-book booklet"),
+    Kind("chapter", "incollection", "CHAP", "inbook book-chapter book-section book-part reference-entry"),
+    Kind("thesis", "phdthesis", "THES", "dissertation mastersthesis"),
+    Kind("report", "techreport", "RPRT", "report-series manual"),
+    Kind("article", "misc", "UNPB", "preprint posted-content"),
+    Kind("book", "proceedings", "CONF", "collection mvproceedings mvcollection"),
+    Kind("manuscript", "unpublished", "MANSCPT"),
+    Kind("dataset", "misc", "DATA"),
+    Kind("software", "misc", "COMP"),
+    Kind("webpage", "misc", "ELEC", "online electronic www post post-weblog"),
+    Kind("patent", "patent", "PAT"),
+    Kind("document", "misc", "GEN", "other"),
+)
+_ARTICLE, _CONFERENCE, _PREPRINT, _OTHER = _KINDS[0], _KINDS[1], _KINDS[6], _KINDS[-1]
+_EVENT = re.compile(r"\b(?:proceedings|proc\.|conference|workshop|symposium)\b", re.IGNORECASE)
+
+# BibTeX and OpenAlex say "article" for what CSL calls "article-journal".
+_BY_WORD = {
+    word.lower(): each for each in reversed(_KINDS) for word in (each.csl, each.bibtex, each.ris, *each.others.split())
+} | {"article": _ARTICLE}
+
+
+def kind(paper: Paper) -> Kind:
+    """The kind of `paper`, from what its source called it, else from where it appeared."""
+    for word in paper.extra.get("type", "").lower().split("; "):
+        if found := _BY_WORD.get(word.replace(" ", "-")):
+            return found
+    if not paper.venue:
+        return _OTHER
+    if paper.venue.lower() in ("arxiv", "biorxiv", "medrxiv", "ssrn"):
+        return _PREPRINT
+    return _CONFERENCE if _EVENT.search(paper.venue) else _ARTICLE

@@ -1,0 +1,75 @@
+"""Citation keys, and names and dates cut into the parts that formats want."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+from citewell.papers import Paper
+
+_NOT_IN_KEY = re.compile(r"[\s,{}=\"#%~\\\x00-\x1f]+")
+_WORD = re.compile(r"[^\W\d_]+")
+_SMALL_WORDS = frozenset(
+    "a an and as at by for from how in into is of on or the to towards toward via what when where why with".split()
+)
+_DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?)?", re.ASCII)
+_SUFFIXES = frozenset(("jr", "jr.", "sr", "sr.", "ii", "iii", "iv"))
+
+
+class Name(NamedTuple):
+    """A name in parts; joined by spaces they are the name again."""
+
+    given: str
+    family: str
+    suffix: str
+
+
+def parts(name: str) -> Name:
+    """`name` in parts: the family is the last word and the small ones before it, as in "Anthony van Dyck"."""
+    words = name.split(" ")
+    suffix = words.pop() if len(words) > 2 and words[-1].lower() in _SUFFIXES else ""
+    start = len(words) - 1
+    while start > 1 and words[start - 1][:1].islower():
+        start -= 1
+    return Name(" ".join(words[:start]), " ".join(words[start:]), suffix)
+
+
+def date_parts(paper: Paper) -> list[int]:
+    """Year, month and day of `paper`, as many as are known."""
+    dated = _DATE.fullmatch(paper.date)
+    if dated and (not paper.year or int(dated[1]) == paper.year):
+        return [int(part) for part in dated.groups() if part]
+    return [paper.year] if paper.year else []
+
+
+class Citekeys:
+    """Gives each paper a key of its own: the one it came with, else one like ``vaswani2017attention``."""
+
+    def __init__(self) -> None:
+        self._times: dict[str, int] = {}
+
+    def key(self, paper: Paper) -> str:
+        base = _NOT_IN_KEY.sub("", paper.extra.get("citekey", "")) or _made(paper)
+        key = base
+        while key in self._times:
+            self._times[base] += 1
+            key = f"{base}{_letters(self._times[base])}"
+        self._times[key] = 0
+        return key
+
+
+def _made(paper: Paper) -> str:
+    family = parts(paper.authors[0]).family if paper.authors else "anonymous"
+    words = _WORD.findall(_ascii(paper.title))
+    word = next((each for each in words if each not in _SMALL_WORDS), "")
+    return f"{''.join(_WORD.findall(_ascii(family))) or 'anonymous'}{paper.year or ''}{word}"
+
+
+def _ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+
+
+def _letters(number: int) -> str:
+    """1, 2, ... 26, 27 as a, b, ... z, za."""
+    return "z" * ((number - 1) // 26) + chr(ord("a") + (number - 1) % 26)

@@ -1,0 +1,84 @@
+"""RIS: one tag a line, a record from ``TY`` to ``ER``, as reference managers import it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from citewell.export.kinds import kind
+from citewell.export.naming import Citekeys, date_parts, parts
+from citewell.papers import Paper
+
+_TAGS = {
+    "volume": "VL",
+    "issue": "IS",
+    "issn": "SN",
+    "isbn": "SN",
+    "publisher": "PB",
+    "address": "CY",
+    "edition": "ET",
+    "language": "LA",
+    "series": "T3",
+    "note": "N1",
+    "article-number": "C7",
+    "shorttitle": "ST",
+}
+_PEOPLE = {"editor": "A2", "collection-editor": "A3", "translator": "A4"}
+_TYPE = re.compile(r"[A-Z]{3,8}")
+_RANGE = re.compile(r"([^-]+)-([^-]+)")
+
+
+def write(papers: Iterable[Paper], out: TextIO) -> None:
+    keys = Citekeys()
+    for paper in papers:
+        for tag, value in _tags(paper, keys):
+            if value := " ".join(value.split()):
+                out.write(f"{tag}  - {value}\n")
+        out.write("ER  - \n\n")
+
+
+def _tags(paper: Paper, keys: Citekeys) -> Iterator[tuple[str, str]]:
+    given = paper.extra.get("type", "")
+    entry_type = given if _TYPE.fullmatch(given) else kind(paper).ris
+    yield "TY", entry_type
+    yield "ID", keys.key(paper)
+    yield "TI", paper.title
+    yield from (("AU", _person(name)) for name in paper.authors)
+    yield "PY", str(paper.year or "")
+    yield "DA", "/".join(f"{part:02d}" for part in date_parts(paper)) if len(paper.date) > 4 else ""
+    yield "JF" if entry_type == "JOUR" else "T2", paper.venue
+    yield "AB", paper.abstract
+    yield from (("KW", keyword) for keyword in paper.keywords)
+    for name, tag in _TAGS.items():
+        yield tag, paper.extra.get(name, "")
+    for name, tag in _PEOPLE.items():
+        yield from ((tag, _person(each)) for each in paper.extra.get(name, "").split("; "))
+    pages = paper.extra.get("pages", "")
+    first_last = _RANGE.fullmatch(pages)
+    yield from zip(("SP", "EP"), first_last.groups() if first_last else (pages,), strict=False)
+    yield "UR", paper.extra.get("url", "")
+    yield from _identified(paper.ids)
+
+
+def _person(name: str) -> str:
+    """``Family, Given, Suffix``. RIS cannot quote, so a comma in the name of a body would look like the one after a family."""
+    if "," in name:
+        return name.replace(",", "")
+    given, family, suffix = parts(name)
+    return ", ".join(filter(None, (family, given, suffix))) if given else name
+
+
+def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    given = set()
+    for identifier in ids:
+        scheme, _, value = identifier.partition(":")
+        if scheme in given or scheme not in ("doi", "pmid", "pmcid"):
+            yield "U1", f"citewell-id: {identifier}"
+        elif scheme == "doi":
+            yield "DO", value
+        elif scheme == "pmid":
+            yield from (("AN", value), ("DB", "PubMed"))
+        else:
+            yield "C2", f"PMC{value}"
+        given.add(scheme)

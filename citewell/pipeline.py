@@ -1,0 +1,105 @@
+"""Pipelines: stages in a row, named in ``pipelines.toml``, from a query to suggestions with their reasons."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, Protocol
+
+from citewell.errors import CitewellError
+from citewell.library.library import Library
+from citewell.papers import Query, Ranking, Reason, Suggestion
+from citewell.retrieve.request import Request
+
+DEFAULT = "best"
+
+STAGES = {"bm25": "citewell.retrieve.bm25:Bm25"}
+"""The kinds of stages; a new one is a module and a line here."""
+
+
+class Stage(Protocol):
+    """One step of a pipeline."""
+
+    def rank(self, request: Request) -> Ranking: ...
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, Reason]: ...
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A named row of stages."""
+
+    name: str
+    about: str
+    stages: tuple[Stage, ...]
+
+    def rank(self, request: Request) -> Ranking:
+        """Papers for the request, best first."""
+        (retrieve,) = self.stages
+        return retrieve.rank(request)
+
+    def suggest(self, library: Library, query: Query, size: int = 10) -> list[Suggestion]:
+        """The best papers as a person sees them, each with the reasons for it."""
+        request = Request(library, query)
+        ranking = self.rank(request)
+        records = library.store.papers([int(num) for num in ranking.papers[: 2 * size]])
+        # A paper removed since the index was opened is in the ranking but no longer in the store.
+        chosen = [(int(num), float(score)) for num, score in zip(*ranking, strict=True) if int(num) in records][:size]
+        reasons = self._reasons(request, [num for num, _ in chosen])
+        return [Suggestion(rank, records[num], score, reasons[num]) for rank, (num, score) in enumerate(chosen, 1)]
+
+    def _reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        reasons: dict[int, list[Reason]] = {num: [] for num in papers}
+        for stage in self.stages:
+            for num, reason in stage.reasons(request, papers).items():
+                reasons[num].append(reason)
+        store = request.library.store
+        among, overall = store.citations_among(papers), store.times_cited(papers)
+        names = {
+            num: paper.id for num, paper in store.papers(list({citing for found in among.values() for citing in found})).items()
+        }
+        for num in papers:
+            if citing := among.get(num):
+                others = "1 other suggestion" if len(citing) == 1 else f"{len(citing)} other suggestions"
+                text = (
+                    f"cited by {others} and {overall[num]:,} papers in all"
+                    if overall[num] > len(citing)
+                    else f"cited by {others}"
+                )
+                reasons[num].append(Reason("citations", text, [names[paper] for paper in citing]))
+            elif overall.get(num):
+                times = "once" if overall[num] == 1 else f"{overall[num]:,} times"
+                reasons[num].append(Reason("citations", f"cited {times} in the library"))
+        return reasons
+
+
+@lru_cache(maxsize=1)
+def definitions() -> Mapping[str, Mapping[str, Any]]:
+    """The named pipelines as data, in order."""
+    return tomllib.loads(files("citewell").joinpath("pipelines.toml").read_text("utf-8"))
+
+
+def pipeline(name: str = DEFAULT, **overrides: Any) -> Pipeline:
+    """The pipeline called `name`; `overrides` replace parameters of its stages."""
+    found = definitions().get(name)
+    if found is None:
+        raise CitewellError(f"there is no pipeline {name!r}; 'citewell pipelines' lists them: {', '.join(definitions())}")
+    return Pipeline(name, found["about"], tuple(_stage({**stage, **overrides}) for stage in found["stages"]))
+
+
+def suggest(library: Library, query: Query, name: str = DEFAULT, size: int = 10) -> list[Suggestion]:
+    """What to cite: the `size` best papers of the library for `query` by the pipeline called `name`."""
+    return pipeline(name).suggest(library, query, size)
+
+
+def _stage(parameters: dict[str, Any]) -> Stage:
+    module, name = STAGES[parameters.pop("kind")].split(":")
+    try:
+        stage: Stage = getattr(import_module(module), name)(**parameters)
+    except TypeError as error:
+        raise CitewellError(f"a stage of kind {name} takes no such parameter: {error}") from None
+    return stage

@@ -1,0 +1,1 @@
+"""Candidate generators: each finds papers for a query in its own way."""

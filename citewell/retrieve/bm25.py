@@ -1,0 +1,133 @@
+"""BM25 over any mix of a paper's three texts, with k1 and b chosen at query time.
+
+Every posting of every query term is scored: for queries as long as a manuscript that is faster than skipping. The score of a
+paper is the weighted sum over fields of
+
+    sum over terms of  qtf * idf * tf / (tf + k1 * (1 - b + b * length / mean length)),
+    idf = ln(1 + (N - df + 0.5) / (df + 0.5))
+
+with N, df and mean length counted over all live papers that have the field, exactly, however many segments they lie in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.library.index import Index, Places, Segment
+from citewell.library.postings import BLOCK, BLOCK_BITS
+from citewell.papers import Ranking, Reason
+from citewell.retrieve.best import Best
+from citewell.retrieve.query_terms import QueryTerms, query_terms
+from citewell.retrieve.request import Request
+
+_SHOWN_WORDS = 5
+
+
+@dataclass
+class _Lookup:
+    """A query's terms found in every segment of one field."""
+
+    weight: float
+    average: float
+    weights: npt.NDArray[np.float32]
+    """The weight of each term: the field's, times its frequency in the query, times its idf."""
+    places: dict[str, Places]
+
+
+@dataclass(frozen=True)
+class Bm25:
+    """The stage; its parameters are those of ``pipelines.toml``."""
+
+    fields: dict[str, float] = field(default_factory=lambda: {"own": 1.0})
+    k1: float = 1.2
+    b: float = 0.75
+    size: int = 1000
+    form: str = "text"
+    key_terms: int = 30
+
+    def rank(self, request: Request) -> Ranking:
+        """The best papers for the request's query."""
+        # Numba takes a third of a second to import; only a command that ranks pays for it.
+        from citewell.retrieve.kernels import accumulate
+
+        index = request.library.index
+        lookups = self._look_up(index, self._terms(request))
+        best = Best(self.size)
+        for block in index.blocks:
+            scores = np.zeros(BLOCK, np.float32)
+            for name, lookup in lookups.items():
+                for segment in index.stack(name, block):
+                    postings, places = segment.postings, lookup.places[segment.entry.file]
+                    accumulate(
+                        scores[postings.first : postings.first + postings.span],
+                        segment.norms(self.k1, self.b, lookup.average),
+                        postings.docs,
+                        postings.frequencies,
+                        postings.dense,
+                        places.starts,
+                        places.ends,
+                        places.rows,
+                        lookup.weights,
+                    )
+            mask = request.allowed(block)
+            if mask is not None:
+                scores[~mask] = 0
+            best.offer(block, scores)
+        return best.ranking()
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, Reason]:
+        """For each paper the words that it was found by, the ones that counted most first."""
+        found = self.explain(request, papers)
+        return {
+            num: Reason("words", "matches " + ", ".join(words), words)
+            for num, shares in found.items()
+            if (words := list(shares)[:_SHOWN_WORDS])
+        }
+
+    def explain(self, request: Request, papers: list[int]) -> dict[int, dict[str, float]]:
+        """What each word of the query adds to the score of each paper, the largest first; the sum is the score."""
+        index = request.library.index
+        terms = self._terms(request)
+        words = [word for _, (word, _) in sorted(terms.items())]
+        lookups = self._look_up(index, terms)
+        explained = {}
+        for num in papers:
+            shares = np.zeros(len(words))
+            for name, lookup in lookups.items():
+                for segment in index.stack(name, num >> BLOCK_BITS):
+                    shares += self._shares(segment, lookup, num & (BLOCK - 1))
+            order = [at for at in np.argsort(-shares, kind="stable") if shares[at] > 0]
+            explained[num] = {words[at]: float(shares[at]) for at in order}
+        return explained
+
+    def _terms(self, request: Request) -> QueryTerms:
+        return query_terms(request.query, self.form, request.library.index, self.key_terms)
+
+    def _look_up(self, index: Index, terms: QueryTerms) -> dict[str, _Lookup]:
+        """Find the terms, by ascending hash, in every field of the mix."""
+        hashes = np.array(sorted(terms), np.int64)
+        times = np.array([terms[int(term)][1] for term in hashes], np.float64)
+        lookups = {}
+        for name, weight in self.fields.items():
+            texts, average = index.totals(name)
+            places = {segment.entry.file: segment.look_up(hashes) for segment in index.segments(name)}
+            holding = sum((place.counts for place in places.values()), np.zeros(len(hashes), np.int64))
+            idf = np.log(1 + (texts - holding + 0.5) / (holding + 0.5))
+            lookups[name] = _Lookup(weight, average, (weight * times * idf).astype(np.float32), places)
+        return lookups
+
+    def _shares(self, segment: Segment, lookup: _Lookup, doc: int) -> npt.NDArray[np.float64]:
+        """What each term adds to the score of one paper, if this segment speaks for it."""
+        shares = np.zeros(len(lookup.weights))
+        at = doc - segment.postings.first
+        if not 0 <= at < segment.postings.span or np.isinf(segment.lengths[at]):
+            return shares
+        norm = segment.norms(self.k1, self.b, lookup.average)[at]
+        places = lookup.places[segment.entry.file]
+        for term in np.flatnonzero(places.counts):
+            frequency = segment.frequency(places, int(term), at)
+            shares[term] = lookup.weights[term] * (frequency / (frequency + norm)) if frequency else 0.0
+        return shares

@@ -1,0 +1,194 @@
+"""BibTeX and BibLaTeX: every entry of a ``.bib`` file as a paper, with all its fields.
+
+`citewell.sources.bibtex_entries` finds the entries and `citewell.sources.latex` makes text of them; here they inherit what a
+``crossref`` gives them, wherever in the file it stands, and their fields find their places in a `Paper`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from citewell.identifiers import canonical, recognise
+from citewell.papers import Paper, Problem
+from citewell.sources.bibtex_entries import Entry, entries
+from citewell.sources.bibtex_names import people
+from citewell.sources.clean import date, day, listed_keywords, text, unique, year
+from citewell.sources.latex import to_text, verbatim
+from citewell.sources.plain_text import decoded
+from citewell.sources.source import Source
+
+NAME = "BibTeX"
+
+_MAX_WAITING = 32 * 1024 * 1024
+"""Characters of entries that may be kept because another entry may inherit from them or give to them."""
+_ENTRY = re.compile(
+    r"^[ \t]*@[ \t]*(?:[a-z][\w-]*\s*\{\s*[^\s,{}=]*\s*[,}]|string\s*[{(]|(?:comment|preamble)\s*\{"
+    r"|(?:article|book|in\w+|misc|\w*thesis|proceedings|techreport|manual|unpublished)\s*\()",
+    re.IGNORECASE | re.MULTILINE,
+)
+_VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "organization", "howpublished")
+_INHERITED = frozenset(
+    {"booktitle", "editor", "year", "date", "month", "publisher", "address", "location", "series", "volume", "number", "isbn"}
+    | {"issn", "organization", "institution", "edition", "journal", "journaltitle", "eventtitle", "eventdate", "venue"}
+)
+_PARENTS = frozenset(("proceedings", "book", "collection", "periodical", "booklet", "reference"))
+_VERBATIM = frozenset(
+    ("url", "doi", "file", "eprint", "isbn", "issn", "pmid", "pmcid", "pdf", "biburl", "link", "citewell-ids")
+)
+_PEOPLE = frozenset(("editor", "translator", "bookauthor"))
+_NUMBERED = frozenset(("techreport", "report", "patent", "standard", "manual"))
+_TAKEN = frozenset(("title", "subtitle", "author", "abstract", "keywords", "year", "date", "month", "day", "citewell-ids"))
+_CONSUMED = frozenset(("doi", "pmid", "pmcid", "eprint", "archiveprefix", "eprinttype"))
+"""Fields that say nothing more once they have become an identifier."""
+_ARXIV_MENTION = re.compile(r"\barxiv:\s*(\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})", re.IGNORECASE)
+_DASH = re.compile(r"\s*[-\u2010-\u2015]+\s*")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NUMBER = re.compile(r"\d+")
+
+
+def matches(head: bytes) -> bool:
+    start = decoded(head).lstrip()
+    if start.startswith(("{", "[", "<")):
+        return False
+    return bool(_ENTRY.search(start))
+
+
+def read(source: Source) -> Iterator[Paper | Problem]:
+    for entry in _inherited(entries(source)):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        paper = _paper(entry)
+        if paper.title or paper.ids:
+            yield paper
+        else:
+            yield Problem(f"@{entry.type} {text(entry.key[:80])}: it has neither a title nor an identifier", entry.line)
+
+
+def _inherited(found: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+    """Entries with what their ``crossref`` gives them; those that come before it wait, though not in any number."""
+    parents: dict[str, dict[str, str]] = {}
+    waiting: dict[str, list[Entry]] = {}
+    room = _MAX_WAITING
+    for entry in found:
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        parent_key = entry.fields.get("crossref", "").strip().lower()
+        if parent_key in parents:
+            entry.fields = parents[parent_key] | entry.fields
+        elif parent_key and room > 0:
+            waiting.setdefault(parent_key, []).append(entry)
+            room -= _size(entry.fields)
+            continue
+        own_key = entry.key.lower()
+        children = waiting.pop(own_key, ())
+        if children or entry.type.removeprefix("mv") in _PARENTS:
+            heritage = {name: value for name, value in entry.fields.items() if name in _INHERITED}
+            if "title" in entry.fields:
+                heritage.setdefault("booktitle", entry.fields["title"])
+            if room > 0 and own_key not in parents:
+                parents[own_key] = heritage
+                room -= _size(heritage)
+            for child in children:
+                room += _size(child.fields)
+                child.fields = heritage | child.fields
+        yield entry
+        yield from children
+    for orphans in waiting.values():
+        yield from orphans
+
+
+def _size(fields: dict[str, str]) -> int:
+    return 1000 + sum(map(len, fields.values()))
+
+
+def _paper(entry: Entry) -> Paper:
+    values = {name: verbatim(value) if name in _VERBATIM else value for name, value in entry.fields.items()}
+    title, subtitle = (to_text(values.get(name, "")) for name in ("title", "subtitle"))
+    ids = _ids(entry, values)
+    published = _date(values)
+    venue_field = next((name for name in _VENUES if values.get(name, "").strip()), "")
+    paper = Paper(
+        title=f"{title}: {subtitle}" if subtitle and title else title or subtitle,
+        abstract=to_text(values.get("abstract", "")),
+        authors=people(values.get("author", "")),
+        year=year(published) or year(values.get("year")),
+        date=published if len(published) > 4 else "",
+        venue=to_text(values.get(venue_field, "")),
+        ids=ids,
+        keywords=listed_keywords(to_text(values.get("keywords", ""))),
+    )
+    paper.extra = _extra(entry, values, venue_field, paper)
+    return paper
+
+
+def _ids(entry: Entry, values: dict[str, str]) -> list[str]:
+    """The identifiers that the entry names; of two in one scheme the one in the more exact field counts."""
+    get = values.get
+    found = [canonical(name, values[name]) for name in ("doi", "pmid", "pmcid") if name in values]
+    if eprint := get("eprint", ""):
+        archive = to_text(get("archiveprefix", "") or get("eprinttype", "")).lower()
+        scheme = {"": "arxiv", "arxiv": "arxiv", "pubmed": "pmid", "pmid": "pmid", "pmc": "pmcid"}.get(archive, "")
+        found.append(canonical(scheme, eprint))
+    found += [recognise(values[name]) for name in ("url", "ee", "link") if name in values]
+    if entry.key.lower().startswith(("10.", "doi:", "dblp:")):
+        found.append(recognise(text(entry.key)))
+    for name in ("journal", "journaltitle", "note", "howpublished", "number", "volume"):
+        if name in values and (mention := _ARXIV_MENTION.search(values[name])):
+            found.append(canonical("arxiv", mention[1]))
+    if (volume := get("volume", "")).startswith("abs/"):
+        found.append(canonical("arxiv", volume.removeprefix("abs/").strip()))
+    first: dict[str, str] = {}
+    for each in found:
+        if each:
+            first.setdefault(each.partition(":")[0], each)
+    own = (unquote(each) for each in get("citewell-ids", "").split())
+    return unique([*first.values(), *(recognise(each) or each for each in map(text, own))])
+
+
+def _date(values: dict[str, str]) -> str:
+    """The ISO date of an entry, as exact as its fields are."""
+    if found := date(to_text(values.get("date", ""))):
+        return found
+    of_year = year(to_text(values.get("year", "")))
+    month = to_text(values.get("month", "")).lower()
+    number = next((at for at, name in enumerate(_MONTHS, 1) if name in month), None)
+    days = _NUMBER.findall(to_text(values.get("day", "")) if number is None else month + " " + to_text(values.get("day", "")))
+    if number is None:
+        return day(of_year, month, *days[:1])
+    return day(of_year, number, *days[:1])
+
+
+def _extra(entry: Entry, values: dict[str, str], venue_field: str, paper: Paper) -> dict[str, str]:
+    """Everything that has no other place, under the names that citewell shares with CSL."""
+    extra = {"type": entry.type, "citekey": text(entry.key)}
+    schemes = {each.partition(":")[0] for each in paper.ids}
+    for name, value in values.items():
+        if name in _TAKEN or (name == venue_field and name in ("journal", "journaltitle", "booktitle")):
+            continue
+        if name in _CONSUMED and (
+            name in schemes or (name in ("eprint", "archiveprefix", "eprinttype") and "arxiv" in schemes)
+        ):
+            continue
+        if name in _PEOPLE:
+            kept = "; ".join(people(value))
+        elif name in _VERBATIM:
+            kept = value
+        else:
+            kept = to_text(value)
+        if name == "pages":
+            kept = _DASH.sub("-", kept)
+        elif name == "number" and entry.type not in _NUMBERED:
+            name = "issue"
+        elif name == "type":
+            name = "genre"
+        if kept and name != "citekey":
+            extra[text(name)] = kept
+    if not paper.date and (month := to_text(values.get("month", ""))):
+        extra["month"] = month
+    if paper.year is None and (written := to_text(values.get("year", "") or values.get("date", ""))):
+        extra["year"] = written
+    return {name: value for name, value in extra.items() if name and value}

@@ -1,0 +1,236 @@
+"""RIS as Zotero, EndNote, Mendeley and publishers write it, and the MEDLINE tags of PubMed's own export.
+
+One tag a line. A record ends with its ``ER``, or where the next one begins if that is missing; a line without a tag goes on
+with the one before. The tags that mean the same in different programs are listed together, the better one first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from citewell.identifiers import canonical, recognise
+from citewell.papers import Paper, Problem
+from citewell.sources.clean import date, day, given_first, text, unique, year
+from citewell.sources.plain_text import decoded, lines
+from citewell.sources.source import Source
+
+NAME = "RIS"
+
+_MAX_RECORD = 16 * 1024 * 1024
+_TAG = re.compile(r"([A-Z][A-Z0-9]{1,3})( {0,3})- ?(.*)", re.DOTALL)
+_TAG_WIDTH = 4
+_BEGINNING = re.compile(r"^(?:TY {1,3}- ?[A-Z]|PMID- ?\d+\s*$)", re.MULTILINE)
+_OTHER_FORMAT = re.compile(r"^\s*(?:[{\[<]|@\w+\s*[{(])")
+
+_MEDLINE = {
+    "FAU": "AU",
+    "DP": "Y1",
+    "JT": "JF",
+    "TA": "JA",
+    "VI": "VL",
+    "IP": "IS",
+    "PG": "SP",
+    "IS": "SN",
+    "MH": "KW",
+    "OT": "KW",
+    "PT": "TY",
+    "LA": "LA",
+    "PL": "CY",
+    "BTI": "T2",
+    "CN": "AU",
+}
+"""MEDLINE tags by the RIS tag that means the same; those left out mean the same in both or nothing to us."""
+
+_TITLE = ("TI", "T1", "CT", "BT")
+_AUTHOR = ("AU", "A1")
+_VENUE = ("JF", "T2", "JO", "JA", "J1", "J2", "BT", "PB")
+_YEAR = ("PY", "Y1", "DA")
+_ABSTRACT = ("AB", "N2")
+_LINKS = ("UR", "L1", "L2", "LK", "L3", "L4")
+_OWN_ID = "citewell-id:"
+_PUBMED = re.compile(r"pubmed|medline", re.IGNORECASE)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WITH_ISBN = frozenset(("BOOK", "CHAP", "EBOOK", "ECHAP", "EDBOOK"))
+_EXTRA = {
+    "VL": "volume",
+    "IS": "issue",
+    "SN": "issn",
+    "PB": "publisher",
+    "CY": "address",
+    "ET": "edition",
+    "LA": "language",
+    "T3": "series",
+    "DB": "database",
+    "DP": "database-provider",
+    "N1": "note",
+    "C7": "article-number",
+    "ID": "citekey",
+    "TY": "type",
+    "ST": "shorttitle",
+    "AN": "accession-number",
+}
+_PEOPLE = {"A2": "editor", "ED": "editor", "A3": "collection-editor", "A4": "translator"}
+
+
+@dataclass(slots=True)
+class _Record:
+    """The values of each tag in the order of the file; each value is a list of lines."""
+
+    line: int
+    medline: bool = False
+    loose: bool = False
+    """Whether the record's tags have one space where there should be two."""
+    values: dict[str, list[list[str]]] = field(default_factory=dict)
+    last: list[str] = field(default_factory=list)
+    last_tag: str = ""
+    size: int = 0
+
+    def takes(self, tag: str, spaces: str) -> bool:
+        """Whether what looks like a tag is one in this record, and not the beginning of a line such as ``DNA - we show``."""
+        fits = len(tag) + len(spaces) == _TAG_WIDTH
+        return (fits and (self.medline or len(tag) == 2)) or (self.loose and len(tag) == 2 and len(spaces) == 1)
+
+    def add(self, tag: str, value: str) -> None:
+        tag = _MEDLINE.get(tag, tag) if self.medline else tag
+        self.last, self.last_tag = [value], tag
+        self.values.setdefault(tag, []).append(self.last)
+
+    def go_on(self, line: str) -> None:
+        """A line without a tag; EndNote writes one keyword on each."""
+        if self.last_tag == "KW":
+            self.values["KW"].append([line])
+        else:
+            self.last.append(line)
+
+    def all(self, *tags: str) -> list[str]:
+        """The values under all of `tags`, none empty."""
+        values = (text(" ".join(value)) for tag in tags for value in self.values.get(tag, ()))
+        return [value for value in values if value]
+
+    def first(self, *tags: str) -> str:
+        """The first value under the first of `tags` that has one."""
+        return next((found[0] for tag in tags if (found := self.all(tag))), "")
+
+
+def matches(head: bytes) -> bool:
+    start = decoded(head)
+    found = _BEGINNING.search(start)
+    return found is not None and not _OTHER_FORMAT.match(start)
+
+
+def read(source: Source) -> Iterator[Paper | Problem]:
+    for record in _records(source):
+        if isinstance(record, Problem):
+            yield record
+            continue
+        paper = _paper(record)
+        yield paper if paper.title or paper.ids else Problem("a record with neither a title nor an identifier", record.line)
+
+
+def _records(source: Source) -> Iterator[_Record | Problem]:
+    """The records of a file, whether or not each is ended."""
+    record: _Record | None = None
+    astray = False
+    for number, line in lines(source):
+        found = _TAG.match(line)
+        tag, spaces, value = found.groups() if found else ("", "", "")
+        if (tag == "TY" and spaces and not (record and record.medline)) or (
+            tag == "PMID" and not spaces and value.strip().isdigit()
+        ):
+            if record:
+                yield record
+            record = _Record(number, medline=tag == "PMID", loose=len(spaces) == 1)
+            astray = False
+        if record is None:
+            if tag and len(tag) + len(spaces) == _TAG_WIDTH and tag != "ER" and not astray:
+                yield Problem(f"{tag} stands outside of any record: a line with TY is missing", number)
+                astray = True
+            continue
+        is_tag = record.takes(tag, spaces)
+        record.size += len(line) + 1
+        if is_tag and tag == "ER":
+            yield record
+            record = None
+        elif record.size > _MAX_RECORD:
+            yield Problem(f"a record is longer than {_MAX_RECORD >> 20} MiB", record.line)
+            record = None
+        elif is_tag:
+            record.add(tag, value)
+        elif record.last and (rest := line.strip()):
+            record.go_on(rest)
+    if record:
+        yield record
+
+
+def _paper(record: _Record) -> Paper:
+    if record.medline:
+        _settle_medline(record)
+    title_tag = next((tag for tag in _TITLE if record.first(tag)), "")
+    published = _date(record)
+    venue = record.first(*(tag for tag in _VENUE if tag != title_tag))
+    return Paper(
+        title=record.first(title_tag) if title_tag else record.first("T2"),
+        abstract=record.first(*_ABSTRACT),
+        authors=[name for each in record.all(*_AUTHOR) if (name := given_first(each))],
+        year=year(published) or year(record.first(*_YEAR)),
+        date=published if len(published) > 4 else "",
+        venue=venue if title_tag else "",
+        ids=_ids(record),
+        keywords=unique(part.strip() for each in record.all("KW", "DE") for part in each.split(";")),
+        extra=_extra(record, venue),
+    )
+
+
+def _settle_medline(record: _Record) -> None:
+    """Full author names come with a short form each, and identifiers say in brackets which kind they are."""
+    full = [value for value in record.values.get("AU", []) if "," in value[0]]
+    record.values["AU"] = full or record.values.get("AU", [])
+    for value in record.all("LID", "AID"):
+        if value.endswith("[doi]"):
+            record.values.setdefault("DO", []).append([value.removesuffix("[doi]")])
+
+
+def _date(record: _Record) -> str:
+    """The most exact of the dates that agree: ``2020``, ``2020/05/17/`` or MEDLINE's ``2020 May 17``."""
+    found = []
+    for value in record.all(*_YEAR):
+        words = value.split()
+        if len(words) > 1 and words[1][:3].lower() in _MONTHS:
+            found.append(day(words[0], _MONTHS.index(words[1][:3].lower()) + 1, *words[2:3]))
+        else:
+            found.append(date(value))
+    known = [each for each in found if each]
+    return max((each for each in known if each[:4] == known[0][:4]), key=len, default="")
+
+
+def _ids(record: _Record) -> list[str]:
+    found = [each for value in record.all("DO", "DI", "M3") if (each := canonical("doi", value))][:1]
+    accession = record.first("AN").upper()
+    if accession.startswith("PMID") or _PUBMED.search(record.first("DB") + record.first("DP")):
+        accession = accession.removeprefix("PMID").lstrip(": ")
+        found.append(canonical("pmid", accession) or "")
+    found += [canonical("pmid", each) or "" for each in record.all("PMID")]
+    found += [canonical("pmcid", each) or "" for each in record.all("PMC", "C2") if each.upper().startswith("PMC")]
+    found += [recognise(part) or "" for each in record.all(*_LINKS) for part in each.split()]
+    own = (each.removeprefix(_OWN_ID).strip() for each in record.all("U1") if each.startswith(_OWN_ID))
+    return unique([*found, *(recognise(each) or each for each in own)])
+
+
+def _extra(record: _Record, venue: str) -> dict[str, str]:
+    extra = {name: "; ".join(unique(record.all(tag))) for tag, name in _EXTRA.items()}
+    for tag, name in _PEOPLE.items():
+        found = [given_first(each) for each in record.all(tag)]
+        extra[name] = "; ".join(filter(None, [extra.get(name, ""), *found]))
+    first, last = record.first("SP"), record.first("EP")
+    extra["pages"] = f"{first}-{last}" if first and last and "-" not in first else first or last
+    extra["shortjournal"] = next((each for each in record.all("JO", "JA", "J1", "J2", "T2") if each != venue), "")
+    extra["url"] = record.first(*_LINKS)
+    if extra.get("type") in _WITH_ISBN:
+        extra["isbn"] = extra.pop("issn")
+    known = {*_EXTRA, *_PEOPLE, *_TITLE, *_AUTHOR, *_VENUE, *_YEAR, *_ABSTRACT, *_LINKS, "SP", "EP", "KW", "DO", "PMID", "PMC"}
+    for tag in record.values.keys() - known if not record.medline else ():
+        kept = [each for each in record.all(tag) if not each.startswith(_OWN_ID)]
+        extra[tag.lower()] = "; ".join(unique(kept))
+    return {name: value for name, value in extra.items() if value}

@@ -1,0 +1,41 @@
+"""What the tests of the XML readers share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citewell.papers import Context, Paper, Problem
+from citewell.sources import Reader, Source, find_reader
+
+DATA = Path(__file__).parent / "data"
+SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples"
+
+needs_samples = pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"needs {SAMPLES}")
+
+
+def taken(reader: Reader, data: bytes | Path, folder: Path | None = None) -> list[Paper | Context | Problem]:
+    """All that `reader` makes of a file."""
+    if isinstance(data, bytes):
+        assert folder is not None
+        path = folder / "file"
+        path.write_bytes(data)
+    else:
+        path = data
+    with Source(path) as source:
+        return list(reader.read(source))
+
+
+def papers(found: list[Paper | Context | Problem]) -> list[Paper]:
+    return [each for each in found if isinstance(each, Paper)]
+
+
+def problems(found: list[Paper | Context | Problem]) -> list[Problem]:
+    return [each for each in found if isinstance(each, Problem)]
+
+
+def recognised(path: Path) -> Reader | None:
+    """The reader that a file finds by what is in it."""
+    with Source(path) as source:
+        return find_reader(source.head)

@@ -1,0 +1,76 @@
+"""DBLP: clean names and titles, whatever the DTD would have said."""
+
+from pathlib import Path
+
+import pytest
+from reading import DATA, papers, problems, taken
+
+from citewell.papers import Reference
+from citewell.sources import dblp
+
+FILE = DATA / "dblp.xml"
+
+
+def test_an_article() -> None:
+    found = taken(dblp, FILE)
+    assert not problems(found)
+    paper = papers(found)[0]
+    assert paper.title == "On O(n2) Inventions"
+    assert paper.authors == ["Jürgen Müller", "Émile Zola"]
+    assert (paper.year, paper.date, paper.venue) == (2001, "2001-05", "J. Inv.")
+    assert paper.ids == ["dblp:journals/inv/MuellerW01", "doi:10.9999/inv.1", "acl:P01-1001"]
+    assert paper.references == [Reference(["dblp:conf/inv/First99"])]
+    assert paper.extra == {
+        "type": "article-journal",
+        "pages": "1-10",
+        "volume": "3",
+        "issue": "2",
+        "url": "https://doi.org/10.9999/INV.1",
+    }
+
+
+def test_each_kind_of_publication_and_no_persons() -> None:
+    found = papers(taken(dblp, FILE))[1:]
+    assert [(paper.title, paper.extra["type"], paper.venue) for paper in found] == [
+        ("Is it so?", "preprint", "CoRR"),
+        ("Inventions '99, Proceedings", "proceedings", "INV"),
+        ("And so on...", "paper-conference", "INV"),
+        ("A Thesis", "thesis", "University of Nowhere"),
+    ]
+    assert found[0].ids == ["dblp:journals/corr/abs-1701-00001", "arxiv:1701.00001"]
+    assert found[1].authors == ["Ed Itor"]
+    assert found[1].extra["isbn"] == "1-2-3"
+
+
+def test_entities_are_known_without_any_doctype(tmp_path: Path) -> None:
+    data = b"<dblp><book key='a/b'><author>Kurt G&ouml;del</author><title>&Uuml;ber &amp; &mu;.</title></book></dblp>"
+    (paper,) = papers(taken(dblp, data, tmp_path))
+    assert (paper.title, paper.authors) == ("Über & μ", ["Kurt Gödel"])
+
+
+def test_bad_records_are_problems_with_their_line(tmp_path: Path) -> None:
+    good = b"<article key='a/b'><title>T.</title></article>\n"
+    bad = b"<article key='c/d'/>\n<book><title>A &evil; thing</title></book>\n<article><title></article>\n"
+    found = taken(dblp, b"<dblp>\n" + good + bad + good + b"</dblp>", tmp_path)
+    assert [paper.title for paper in papers(found)] == ["T", "T"]
+    assert [problem.line for problem in problems(found)] == [3, 4, 5]
+
+
+def test_a_truncated_file(tmp_path: Path) -> None:
+    data = FILE.read_bytes()
+    cut = data.index(b"<inproceedings")
+    found = taken(dblp, data[: cut + 30], tmp_path)
+    assert len(papers(found)) == 3
+    assert [problem.line for problem in problems(found)] == [1 + data.count(b"\n", 0, cut)]
+
+
+def test_memory_does_not_grow_with_persons(tmp_path: Path) -> None:
+    person = b'<www key="homepages/x"><author>P. Erson</author><title>Home Page</title></www>\n'
+    found = taken(dblp, b"<dblp>" + person * 120_000 + b"<book key='a/b'><title>T</title></book></dblp>", tmp_path)
+    assert [paper.title for paper in papers(found)] == ["T"]
+    assert not problems(found)
+
+
+@pytest.mark.parametrize(("head", "is_dblp"), [(FILE.read_bytes(), True), (b"<dblpperson>", False), (b"<article>", False)])
+def test_sniffing(head: bytes, is_dblp: bool) -> None:
+    assert dblp.matches(head) == is_dblp
