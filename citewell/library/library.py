@@ -19,7 +19,6 @@ from citewell.library.adding import Adding, Outcome, Progress, input_files
 from citewell.library.check import Verdict, check
 from citewell.library.index import Index
 from citewell.library.indexer import Indexer
-from citewell.library.lock import writing
 from citewell.library.postings import FIELDS
 from citewell.library.store import Store
 from citewell.papers import Paper
@@ -153,6 +152,8 @@ class Library:
 
     @contextmanager
     def _writing(self, fresh_index: bool = False) -> Iterator[tuple[sqlite3.Connection, Indexer]]:
+        from citewell.library.lock import writing
+
         with _clear_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             with writing(self.folder):

@@ -1,8 +1,8 @@
 """Postings: which papers of a block hold which terms, how often.
 
 Papers are numbered, and numbers are cut into blocks of 65,536. A segment holds the postings of one text field for some papers
-of one block, so a posting's paper fits 16 bits, a block's scores fit a core's cache, and no merge handles more than one block. A
-term that most papers lack is stored as a list of papers and frequencies, four bytes each; a term that at least one paper in
+of one block, so a posting's paper fits 16 bits, a block's scores fit a core's cache, and no merge handles more than one block.
+A term that most papers lack is stored as a list of papers and frequencies, four bytes each; a term that at least one paper in
 eight holds is stored as a row of one byte for every paper, which vector instructions go through ten times as fast.
 
 Segments of the same field and block are a stack: the newest one that lists a paper speaks for it. A paper that was removed, or

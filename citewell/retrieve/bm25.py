@@ -22,6 +22,7 @@ from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import Best
 from citewell.retrieve.query_terms import QueryTerms, query_terms
 from citewell.retrieve.request import Request
+from citewell.retrieve.scoring import accumulate
 
 _SHOWN_WORDS = 5
 
@@ -50,9 +51,6 @@ class Bm25:
 
     def rank(self, request: Request) -> Ranking:
         """The best papers for the request's query."""
-        # Numba takes a third of a second to import; only a command that ranks pays for it.
-        from citewell.retrieve.kernels import accumulate
-
         index = request.library.index
         lookups = self._look_up(index, self._terms(request))
         best = Best(self.size)
@@ -60,16 +58,12 @@ class Bm25:
             scores = np.zeros(BLOCK, np.float32)
             for name, lookup in lookups.items():
                 for segment in index.stack(name, block):
-                    postings, places = segment.postings, lookup.places[segment.entry.file]
+                    postings = segment.postings
                     accumulate(
                         scores[postings.first : postings.first + postings.span],
                         segment.norms(self.k1, self.b, lookup.average),
-                        postings.docs,
-                        postings.frequencies,
-                        postings.dense,
-                        places.starts,
-                        places.ends,
-                        places.rows,
+                        postings,
+                        lookup.places[segment.entry.file],
                         lookup.weights,
                     )
             mask = request.allowed(block)

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Paper, Problem
+from citewell.sources import ris
 from citewell.sources.bibtex_entries import Entry, entries
 from citewell.sources.bibtex_names import people
 from citewell.sources.clean import date, day, listed_keywords, text, unique, year
@@ -50,7 +51,7 @@ _NUMBER = re.compile(r"\d+")
 
 def matches(head: bytes) -> bool:
     start = decoded(head).lstrip()
-    if start.startswith(("{", "[", "<")):
+    if start.startswith(("{", "[", "<")) or ris.matches(head):
         return False
     return bool(_ENTRY.search(start))
 

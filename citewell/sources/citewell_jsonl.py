@@ -27,6 +27,7 @@ _OURS = frozenset(("authors", "year", "venue", "references", "sentences", "ids")
 _FOREIGN = frozenset(
     {"author", "issued", "container-title", "authorships", "referenced_works", "abstract_inverted_index", "paperId", "paper_id"}
     | {"corpusid", "paperAbstract", "outCitations", "inCitations", "externalIds", "authors_parsed", "versions", "update_date"}
+    | {"publication_year", "publication_date", "display_name"}
 )
 _CONTEXT = frozenset(("citing", "cited", "text"))
 _EVIDENCE = frozenset(("question", "documents"))

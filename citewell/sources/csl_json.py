@@ -140,7 +140,7 @@ def _extra(record: Json) -> dict[str, str]:
             found = "; ".join(strings(value))
         else:
             found = _date(value) if isinstance(value, dict) else text(value)
-        if found:
-            extra[text(_NAMED.get(field, field.lower()))] = found
+        if found and (name := text(_NAMED.get(field, field.lower()))):
+            extra[name] = found
     own = {key: text(value) for key, value in mapping(record.get("custom")).items() if key != "citewell-ids"}
     return extra | {text(key): value for key, value in own.items() if value and text(key)}

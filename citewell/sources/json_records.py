@@ -29,6 +29,7 @@ _WRAPPED = re.compile(r'"(?:results|items|data)"\s*:\s*\[')
 _QUOTED = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _TOKEN = re.compile(rf"{_QUOTED.pattern}|[{{}}\[\],]", re.DOTALL)
 _MAX_DEPTH = 100
+_LINES_TRIED = 100
 _GAP = re.compile(r"[\s,]*")
 _KEY = re.compile(r'\{\s*"(\w+)"')
 
@@ -79,16 +80,23 @@ def first_record(head: bytes) -> Json:
     written = head.decode("utf-8-sig", "surrogateescape").lstrip()
     if written[:1] not in ("{", "["):
         return {}
-    values = [_completed(written)]
-    if not isinstance(values[0], dict | list):
-        values = [_completed(line) for line in written.split("\n")[:100] if line.startswith("{")]
-    for value in values:
-        while isinstance(value, list):
-            value = next((each for each in value if isinstance(each, dict)), None)
-        if isinstance(value, dict):
-            inside = unwrap(value)
-            return value if inside is None else next((each for each in inside if isinstance(each, dict)), {})
-    return {}
+    value = (_first_line(written) if _one_a_line(head) else None) or _completed(written)
+    for _ in range(_MAX_DEPTH):
+        inside = unwrap(value) if isinstance(value, dict) else value
+        if not isinstance(inside, list):
+            break
+        value = next((each for each in inside if isinstance(each, dict | list)), None)
+    return value if isinstance(value, dict) else {}
+
+
+def _first_line(written: str) -> Any:
+    """The first line that is whole and good; a damaged one at the beginning says little about the file."""
+    for line in islice(written.split("\n"), _LINES_TRIED):
+        try:
+            return _LENIENT.decode(line)
+        except (ValueError, RecursionError):
+            continue
+    return None
 
 
 def _completed(written: str) -> Any:

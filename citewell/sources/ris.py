@@ -22,7 +22,7 @@ _MAX_RECORD = 16 * 1024 * 1024
 _TAG = re.compile(r"([A-Z][A-Z0-9]{1,3})( {0,3})- ?(.*)", re.DOTALL)
 _TAG_WIDTH = 4
 _BEGINNING = re.compile(r"^(?:TY {1,3}- ?[A-Z]|PMID- ?\d+\s*$)", re.MULTILINE)
-_OTHER_FORMAT = re.compile(r"^\s*(?:[{\[<]|@\w+\s*[{(])")
+_OTHER_FORMAT = re.compile(r"\A\s*[{\[<]|^[ \t]*@\w+\s*[{(]", re.MULTILINE)
 
 _MEDLINE = {
     "FAU": "AU",
@@ -117,7 +117,7 @@ class _Record:
 def matches(head: bytes) -> bool:
     start = decoded(head)
     found = _BEGINNING.search(start)
-    return found is not None and not _OTHER_FORMAT.match(start)
+    return found is not None and not _OTHER_FORMAT.search(start, 0, found.start())
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:

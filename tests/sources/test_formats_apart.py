@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fuzzing import fuzz, mutations
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import DATA, SAMPLES, recognised
+from reading import DATA, SAMPLES, problems, recognised, taken
 
+from citewell.papers import Problem
 from citewell.sources import READERS, find_reader, reader
 
 FILES = {
@@ -51,19 +53,33 @@ def test_each_line_alone_finds_the_same_reader(file: str) -> None:
 
 @pytest.mark.parametrize("file", [file for file in FILES if "json" in file])
 @pytest.mark.parametrize("layout", ["pretty", "array", "array of lines", "with a mark", "after a bad line", "blank lines"])
-def test_the_layout_of_json_does_not_matter(file: str, layout: str) -> None:
-    written = (DATA / file).read_text()
-    values = list(map(json.loads, written.splitlines())) if file.endswith("jsonl") else [json.loads(written)]
+def test_the_layout_of_json_does_not_matter(file: str, layout: str, tmp_path: Path) -> None:
+    values = records(file)
     lines = [json.dumps(value) for value in values]
     written = {
-        "pretty": json.dumps(values[0], indent=2),
+        "pretty": "\n".join(json.dumps(value, indent=2) for value in values),
         "array": json.dumps(values),
         "array of lines": "[\n" + ",\n".join(lines) + "\n]",
-        "with a mark": "\ufeff" + lines[0],
+        "with a mark": "\ufeff" + "\n".join(lines),
         "after a bad line": '{"id": "broken", "title": \n' + "\n".join(lines),
         "blank lines": "\n\n  \n" + "\n\n".join(lines),
     }[layout]
     assert claims(written.encode()) == [FILES[file]]
+    found = taken(reader(FILES[file]), written.encode(), tmp_path)
+    expected = taken(reader(FILES[file]), DATA / file)
+    if FILES[file] != "citewell_jsonl" or layout not in ("pretty", "array", "array of lines"):
+        assert [each for each in found if not isinstance(each, Problem)] == [
+            each for each in expected if not isinstance(each, Problem)
+        ]
+        assert len(problems(found)) == len(problems(expected)) + (layout == "after a bad line")
+
+
+def records(file: str) -> list[Any]:
+    written = (DATA / file).read_text()
+    if file.endswith("jsonl"):
+        return list(map(json.loads, written.splitlines()))
+    value = json.loads(written)
+    return value if isinstance(value, list) else [value]
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if "json" in file and not file.startswith(("csl", "crossref"))])

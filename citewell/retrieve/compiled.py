@@ -1,4 +1,4 @@
-"""The compiled loop of lexical retrieval. Its slow, obvious twin is in ``tests/retrieve/test_bm25.py``."""
+"""The scoring loop, compiled. `citewell.retrieve.scoring` says when it is used, and has its twin in numpy."""
 
 from __future__ import annotations
 
