@@ -86,12 +86,19 @@ def records(file: str) -> list[Any]:
 def test_a_record_longer_than_the_head_is_recognised_by_its_first_fields(file: str) -> None:
     line = (DATA / file).read_text().splitlines()[0]
     record = json.loads(line)
-    record["abstract" if "abstract" not in record else "long"] = "word, {[ \\\" " * 20_000
+    record["abstract" if "abstract" not in record else "long"] = 'word, {[ \\" ' * 20_000
     assert claims(json.dumps(record).encode()[: 64 * 1024]) == [FILES[file]]
 
 
 def test_text_inside_values_convinces_nobody() -> None:
-    titles = ["@article{a, title={B}}", "TY  - JOUR", '{"corpusid": 1}', "<article>", '"referenced_works": []', '"authors_parsed"']
+    titles = [
+        "@article{a, title={B}}",
+        "TY  - JOUR",
+        '{"corpusid": 1}',
+        "<article>",
+        '"referenced_works": []',
+        '"authors_parsed"',
+    ]
     for title in titles:
         paper = {"id": "x", "title": f"\n{title}\n", "abstract": f"\\n{title}", "authors": [], "year": 2000}
         assert claims(json.dumps(paper).encode()) == ["citewell_jsonl"]

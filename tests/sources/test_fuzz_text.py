@@ -33,8 +33,13 @@ SEEDS = {
 }
 
 ODD = st.recursive(
-    st.sampled_from([None, True, 0, -1, 99999, 10**30, 2.5, float("nan"), float("inf"), "", "x", "\ud800", "a\x00b", "10.1/x", "2020"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "title", "name", "a", "\udfff"]), inner, max_size=3),
+    st.sampled_from(
+        [None, True, 0, -1, 99999, 10**30, 2.5, float("nan"), float("inf"), "", "x", "\ud800", "a\x00b", "10.1/x", "2020"]
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "title", "name", "a", "\udfff"]), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
