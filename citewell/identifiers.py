@@ -100,8 +100,8 @@ def recognise(text: str) -> str | None:
 
 def implied(identifier: str) -> list[str]:
     """Identifiers that `identifier` implies, itself first."""
-    found = [identifier]
-    scheme, _, value = identifier.partition(":")
-    if scheme == "doi" and (acl := _ACL_DOI.fullmatch(value)) and (known := canonical("acl", acl[1])):
-        found.append(known)
-    return found
+    if not identifier.startswith(("doi:10.18653/", "doi:10.3115/")):
+        return [identifier]
+    acl = _ACL_DOI.fullmatch(identifier[4:])
+    known = canonical("acl", acl[1]) if acl else None
+    return [identifier, known] if known else [identifier]

@@ -68,4 +68,6 @@ def _slots(paragraph: str, line: int) -> list[Slot]:
 
 
 def _is_heading(paragraph: str) -> bool:
-    return "\n" not in paragraph and (paragraph.startswith("#") or len(paragraph.split()) <= _HEADING_WORDS)
+    if paragraph.startswith("#"):
+        return "\n" not in paragraph
+    return "\n" not in paragraph and len(paragraph.split()) <= _HEADING_WORDS and not paragraph.endswith((".", "!", "?", ":"))

@@ -60,9 +60,16 @@ def same_work(one: Paper, other: Paper) -> bool:
     return same_years(one.year, other.year) and share_author(one.authors, other.authors)
 
 
+def _expanded(ids: list[str]) -> list[str]:
+    """Identifiers and what they imply, each once."""
+    if len(ids) == 1:
+        return implied(ids[0])
+    return list(dict.fromkeys(key for given in ids for key in implied(given)))
+
+
 def paper_keys(paper: Paper) -> list[str]:
     """Every identifier that makes another record the same paper; never empty."""
-    keys = list(dict.fromkeys(key for given in paper.ids for key in implied(given)))
+    keys = _expanded(paper.ids)
     if not keys:
         said = hash64(paper.title, *paper.authors, str(paper.year), paper.venue, paper.extra.get("citekey", ""), paper.id)
         keys.append(f"record:{said & 0xFFFFFFFFFFFFFFFF:016x}")
@@ -71,7 +78,7 @@ def paper_keys(paper: Paper) -> list[str]:
 
 def reference_keys(reference: Reference) -> list[str]:
     """What a reference can be found by, the surest first: its identifiers, then its title where it has a year too."""
-    keys = list(dict.fromkeys(key for given in reference.ids for key in implied(given)))
+    keys = _expanded(reference.ids)
     if reference.year is not None and (title := title_key(reference.title)) is not None:
         keys.append(f"title:{title}")
     return keys

@@ -56,8 +56,9 @@ class Segment:
         key = (k1, b, average)
         if self._norms is None or self._norms[0] != key:
             # The smallest float instead of zero (for k1 = 0) keeps 0 / 0 out of the kernel.
-            norms = np.maximum(k1 * (1 - b + b * self.lengths / average), np.finfo(np.float32).tiny).astype(np.float32)
-            norms[np.isinf(self.lengths)] = np.inf
+            spoken = np.isfinite(self.lengths)
+            norms = np.full(len(spoken), np.inf, np.float32)
+            norms[spoken] = np.maximum(k1 * (1 - b + b * self.lengths[spoken] / average), np.finfo(np.float32).tiny)
             self._norms = key, norms
         return self._norms[1]
 

@@ -47,18 +47,21 @@ class Intake:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._first_new = self._next_paper = self._next_context = 0
         self._keys: dict[str, int] = {}
         self._titles: dict[int, list[int]] = {}
         self._rows: dict[int, Row] = {}
         self._new_keys: dict[str, int] = {}
+        self._reference_keys: dict[int, list[str]] = {}
         self._writes = _Writes()
 
     def take(self, records: Sequence[Paper | Context]) -> int:
         """Take a batch into the store; returns how many papers of it are new."""
         meta = dict(self._db.execute("SELECT name, value FROM meta"))
-        first = self._next_paper = meta["next_paper"]
+        self._first_new = self._next_paper = meta["next_paper"]
         self._next_context = meta["next_context"]
-        self._keys, self._titles, self._rows, self._new_keys, self._writes = {}, {}, {}, {}, _Writes()
+        self._keys, self._titles, self._rows, self._new_keys = {}, {}, {}, {}
+        self._reference_keys, self._writes = {}, _Writes()
         papers = [record for record in records if isinstance(record, Paper)]
         contexts = [record for record in records if isinstance(record, Context)]
         self._look_up(papers, contexts)
@@ -78,7 +81,7 @@ class Intake:
                 placed.append((self._current(citing), context))
         self._take_contexts(placed)
         self._write()
-        return sum(row.new and row.united is None for row in self._rows.values() if row.num >= first)
+        return sum(row.new and row.united is None for row in self._rows.values() if row.num >= self._first_new)
 
     # -- finding what is there already ------------------------------------------------------------------------------
 
@@ -90,14 +93,14 @@ class Intake:
         references += [r for context in contexts for r in context.cited]
         for paper in papers:
             keys.update(paper_keys(paper))
+            keys.add(f"id:{paper.id}")
             if (title := title_key(paper.title)) is not None:
                 titles.add(title)
         for reference in references:
-            for key in reference_keys(reference):
-                if key.startswith("title:"):
-                    titles.add(int(key[6:]))
-                else:
-                    keys.add(key)
+            found = self._reference_keys[id(reference)] = reference_keys(reference)
+            if found and found[-1].startswith("title:"):
+                titles.add(int(found[-1][6:]))
+            keys.update(found)
         self._know(keys, titles)
 
     def _know(self, keys: Iterable[str], titles: Iterable[int]) -> None:
@@ -170,9 +173,9 @@ class Intake:
         if rows.follows_scheme(given):
             return given
         key = f"id:{given}"
-        if key in self._new_keys or self._db.execute("SELECT 1 FROM ids WHERE key = ?", (key,)).fetchone():
+        if key in self._keys:
             return best
-        self._new_keys[key] = num
+        self._keys[key] = self._new_keys[key] = num
         return given
 
     def _register(self, row: Row, keys: Iterable[str], paper: Paper) -> None:
@@ -232,13 +235,14 @@ class Intake:
 
     def _cite(self, citing: int, reference: Reference) -> tuple[int | None, int]:
         """Note a citation; returns the cited paper, or None while it waits, and the reference's hash."""
-        keys = reference_keys(reference)
+        keys = self._reference_keys[id(reference)]
         if not keys:
             keys = [f"untraceable:{hash64(reference.title, *reference.authors)}"]
         hashed = hash64(keys[0])
         cited = self._resolve(keys, reference.year)
         if cited is not None:
-            self._writes.resolved.add((citing, hashed))
+            if citing < self._first_new:
+                self._writes.resolved.add((citing, hashed))
             if cited != citing:
                 self._writes.citations.add((citing, cited))
         else:

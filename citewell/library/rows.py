@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -82,7 +82,18 @@ def load(db: sqlite3.Connection, num: int) -> Row:
 
 def bibliographic(paper: Paper) -> Paper:
     """A copy of what the paper's own row keeps: no references, contexts or sentences."""
-    return replace(paper, keywords=list(paper.keywords), extra=dict(paper.extra), references=[], contexts=[], sentences=[])
+    return Paper(
+        paper.title,
+        paper.abstract,
+        paper.authors,
+        paper.year,
+        paper.date,
+        paper.venue,
+        paper.ids,
+        paper.id,
+        list(paper.keywords),
+        extra=dict(paper.extra),
+    )
 
 
 def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:

@@ -131,10 +131,10 @@ def _names(line: str) -> list[str]:
         line, cut = _BRACKETED.subn(" ", line)
         if not cut:
             break
-    found: list[str] = []
+    found: list[list[str]] = []
     for name in _BETWEEN_NAMES.split(" ".join(line.partition("(")[0].split())):
         if name in _SUFFIXES and found:
-            found[-1] += f" {name}"
+            found[-1][1:] = [name]
         else:
-            found.append(name)
-    return clean.unique(found)
+            found.append([name])
+    return clean.unique(map(" ".join, found))

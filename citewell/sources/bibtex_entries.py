@@ -21,7 +21,7 @@ _MAX_ABBREVIATION = 10_000
 _MAX_EXPANDED = 100_000
 _MAX_ABBREVIATIONS = 100_000
 _MAX_COMMENT = 1024 * 1024
-_MAX_WASTE = 64 * 1024 * 1024
+_MAX_WASTE = 16 * 1024 * 1024
 
 _MONTHS = ("January February March April May June July August September October November December").split()
 _GAP = r"\s*(?:%[^\n]*\n\s*)*"

@@ -31,6 +31,7 @@ _TOKEN = re.compile(rf"{_QUOTED.pattern}|[{{}}\[\],]", re.DOTALL)
 _MAX_DEPTH = 100
 _LINES_TRIED = 100
 _GAP = re.compile(r"[\s,]*")
+_SPACE = re.compile(r"[\ufeff\s]*")
 _KEY = re.compile(r'\{\s*"(\w+)"')
 
 
@@ -126,15 +127,17 @@ def _completed(written: str) -> Any:
 def _one_a_line(head: bytes) -> bool:
     """Whether a file that begins with `head` has one record a line."""
     head = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if not head.startswith(b"{") or _array_start(head.decode("utf-8", "surrogateescape")):
+    if not head.startswith(b"{"):
         return False
     first, newline, _ = head.partition(b"\n")
-    if not newline:
-        return True
     try:
-        return isinstance(decode(first), dict)
+        if newline and isinstance(decode(first), dict):
+            return True
     except ValueError:
-        return first.strip() != b"{" and b'\n{"' in head
+        pass
+    if _array_start(head.decode("utf-8", "surrogateescape")):
+        return False
+    return not newline or (first.strip() != b"{" and b'\n{"' in head)
 
 
 def _array_start(written: str) -> int:
@@ -169,7 +172,10 @@ def _stream(source: Source) -> Iterator[tuple[int, Any]]:
     wasted = 0
     while window.skip_gap():
         if array and window.text[window.at] == "]":
-            return
+            if not window.next_document():
+                return
+            array = window.enter()
+            continue
         if again is None and (key := _KEY.match(window.text, window.at)):
             again = re.compile(rf'\{{\s*"{key[1]}"\s*:')
         try:
@@ -226,7 +232,7 @@ class _Window:
 
     def enter(self) -> bool:
         """Step over what stands before the first record; True where an array holds them."""
-        start = len(self.text) - len(self.text.lstrip("\ufeff \t\r\n"))
+        start = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
         inside = _array_start(self.text[start : start + HEAD_BYTES]) or int(self.text.startswith("[", start))
         self.move(start + inside)
         return inside > 0
@@ -237,6 +243,16 @@ class _Window:
             self.move(_GAP.match(self.text, self.at).end())  # type: ignore[union-attr]
             if self.at < len(self.text):
                 return True
+            if not self.more():
+                return False
+
+    def next_document(self) -> bool:
+        """Step to the next answer of an API where several were written one a line."""
+        while True:
+            if (found := self.text.find("\n{", self.at)) >= 0:
+                self.move(found + 1)
+                return True
+            self.move(max(self.at, len(self.text) - 1))
             if not self.more():
                 return False
 

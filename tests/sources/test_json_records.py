@@ -39,6 +39,14 @@ def test_every_packing(written: str, tmp_path: Path) -> None:
     assert read("\ufeff" + written, tmp_path) == [1, 2, 3]
 
 
+def test_answers_of_an_api_one_a_line_however_long(tmp_path: Path) -> None:
+    answers = [
+        json.dumps({"meta": {}, "results": [{"t": n, "x": "x" * 90_000}, {"t": n + 1}], "rest": [{"t": 0}]}) for n in (1, 3, 5)
+    ]
+    assert read("\n".join(answers), tmp_path) == [1, 2, 3, 4, 5, 6]
+    assert read(answers[0], tmp_path) == [1, 2]
+
+
 def test_a_bad_line_is_named(tmp_path: Path) -> None:
     found = read('{"t": 1}\n{"t": \n[1]\n{"t": 4}\n', tmp_path)
     assert (found[0], found[3]) == (1, 4)

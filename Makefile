@@ -1,0 +1,47 @@
+# Every target works from a bare Python 3.11 or newer: .venv is made and filled when it is needed.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint format bench docs clean
+
+demo: .venv/installed
+	$(BIN)/citewell demo --folder .demo
+
+test: .venv/installed-dev
+	$(BIN)/pytest
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: .venv/installed-dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: .venv/installed-bench
+	$(BIN)/python -m benchmarks.lexical
+
+docs: .venv/installed-dev
+	$(BIN)/python -m docs.commands
+
+clean:
+	rm -rf .venv .demo
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "citewell needs Python 3.11 or newer; name one: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv .venv || \
+	  { echo "this Python has no venv module; on Debian: apt-get install python3-venv"; rm -rf .venv; exit 1; }
+
+.venv/installed: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/installed-dev: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+.venv/installed-bench: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@

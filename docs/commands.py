@@ -1,0 +1,33 @@
+"""Writes ``commands.md`` from the commands' own help, so that the two cannot drift apart: ``make docs``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from citewell.cli.main import cli
+
+PAGE = Path(__file__).with_name("commands.md")
+_WIDTH = 100
+
+
+def _sections(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
+    context = click.Context(command, info_name=name, parent=parent, terminal_width=_WIDTH, max_content_width=_WIDTH)
+    found = [f"## `{context.command_path}`\n\n```text\n{command.get_help(context)}\n```\n"]
+    if isinstance(command, click.Group):
+        for inner in command.list_commands(context):
+            child = command.get_command(context, inner)
+            if child is not None:
+                found += _sections(child, inner, context)
+    return found
+
+
+def page() -> str:
+    """The whole page."""
+    opening = "# Commands\n\nWhat every command says of itself with `--help`. This page is written by `make docs`.\n"
+    return "\n".join([opening, *_sections(cli, "citewell", None)])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,117 @@
+"""RIS and MEDLINE tags from whichever program wrote them."""
+
+from pathlib import Path
+
+import pytest
+from reading import DATA, papers, problems, taken
+
+from citewell.papers import Paper
+from citewell.sources import ris
+
+
+def one(written: str, folder: Path) -> Paper:
+    (paper,) = taken(ris, written.encode(), folder)
+    assert isinstance(paper, Paper)
+    return paper
+
+
+def test_a_journal_article() -> None:
+    found = taken(ris, DATA / "ris.ris")
+    assert not problems(found)
+    paper = papers(found)[0]
+    assert paper.title == "On invented things"
+    assert paper.authors == ["Jörg Müller", "Martin L. King Jr.", "The Group"]
+    assert (paper.year, paper.date, paper.venue) == (2019, "2019-05-17", "Journal of Made-up Inventions")
+    assert paper.abstract == "We study things. DNA - this line goes on with the abstract."
+    assert paper.keywords == ["inventions", "ranking"]
+    assert paper.ids == ["doi:10.9999/jmi.2019.1"]
+    assert paper.extra == {
+        "type": "JOUR",
+        "citekey": "mueller2019",
+        "volume": "3",
+        "issue": "2",
+        "pages": "101-110",
+        "issn": "1234-5678",
+        "publisher": "Imaginary Press",
+        "shortjournal": "JMI",
+        "url": "https://example.org/1",
+    }
+
+
+def test_a_record_without_an_end_does_not_swallow_the_next() -> None:
+    _, unended, book = papers(taken(ris, DATA / "ris.ris"))
+    assert (unended.title, unended.authors, unended.year) == ("A paper without an end", ["Jane Doe"], 2020)
+    assert unended.ids == ["pmid:31234567"]
+    assert (book.title, book.venue, book.extra["isbn"]) == ("A book", "Imaginary Press", "978-3-16-148410-0")
+
+
+def test_medline_tags() -> None:
+    first, second = papers(taken(ris, DATA / "medline.nbib"))
+    assert first.title == "On invented cells and what they would do."
+    assert first.authors == ["Jörg Müller", "Jane Doe"]
+    assert (first.year, first.date, first.venue) == (2019, "2019-05-17", "Journal of invented cells")
+    assert first.ids == ["doi:10.9999/cell.2019.1", "pmid:30000001", "pmcid:7000001"]
+    assert (first.extra["issue"], first.extra["pages"]) == ("2", "101-110")
+    assert (second.title, second.year, second.ids) == ("A second record.", 2020, ["pmid:30000002"])
+
+
+@pytest.mark.parametrize(
+    ("tags", "field", "expected"),
+    [
+        ("T1  - T\nA1  - Doe, J.", "authors", ["J. Doe"]),
+        ("TI  - T\nJA  - J. Inv.", "venue", "J. Inv."),
+        ("TI  - T\nT2  - Proceedings", "venue", "Proceedings"),
+        ("TI  - T\nN2  - Text", "abstract", "Text"),
+        ("TI  - T\nY1  - 2001/03//", "date", "2001-03"),
+        ("TI  - T\nPY  - 2001\nY2  - 2020/01/01", "year", 2001),
+        ("TI  - T\nKW  - one\ntwo\nthree", "keywords", ["one", "two", "three"]),
+        ("TI  - T\nKW  - one; two", "keywords", ["one", "two"]),
+        ("TI  - T\nUR  - https://doi.org/10.9999/x", "ids", ["doi:10.9999/x"]),
+        ("TI  - T\nM3  - doi: 10.9999/x", "ids", ["doi:10.9999/x"]),
+        ("TI  - T\nAN  - PMID: 7", "ids", ["pmid:7"]),
+        ("TI  - T\nAN  - 7", "ids", []),
+        ("TI  - T\nAU  - Wang, Wei\nAU  - Wang, Wei", "authors", ["Wei Wang", "Wei Wang"]),
+    ],
+)
+def test_flavours(tags: str, field: str, expected: object, tmp_path: Path) -> None:
+    assert getattr(one(f"TY  - JOUR\n{tags}\nER  - \n", tmp_path), field) == expected
+
+
+def test_nothing_given_is_dropped(tmp_path: Path) -> None:
+    paper = one(
+        "TY  - RPRT\nTI  - T\nC1  - custom\nN1  - note one\nN1  - note two\nA2  - Roe, R.\nED  - Doe, J.\nER  - \n", tmp_path
+    )
+    assert paper.extra == {"type": "RPRT", "c1": "custom", "note": "note one; note two", "editor": "R. Roe; J. Doe"}
+
+
+def test_loose_spacing_and_a_preamble(tmp_path: Path) -> None:
+    written = "Provider: Somebody\nContent: text/plain\n\nTY - JOUR\nTI - Loose\nPY - 2001\nER -\n"
+    assert ris.matches(written.encode())
+    assert (one(written, tmp_path).title, one(written, tmp_path).year) == ("Loose", 2001)
+
+
+def test_what_cannot_be_taken_is_named_once(tmp_path: Path) -> None:
+    written = "TY  - JOUR\nTI  - A\nER  - \nAU  - Lost, L.\nTI  - Lost\n\nTY  - JOUR\nPY  - 2001\nER  - \nTY  - JOUR\nTI  - B\n"
+    found = taken(ris, written.encode(), tmp_path)
+    assert [each.title for each in papers(found)] == ["A", "B"]
+    assert [each.line for each in problems(found)] == [4, 7]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_encodings(encoding: str, tmp_path: Path) -> None:
+    written = "TY  - JOUR\r\nTI  - Über Ähren\r\nER  - \r\n".encode(encoding)
+    assert ris.matches(written)
+    assert [each.title for each in papers(taken(ris, written, tmp_path))] == ["Über Ähren"]
+
+
+def test_a_record_beyond_the_bound_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ris, "_MAX_RECORD", 10_000)
+    written = "TY  - JOUR\nTI  - A\nAB  - " + "x\n" * 20_000 + "ER  - \nTY  - JOUR\nTI  - B\nER  - \n"
+    found = taken(ris, written.encode(), tmp_path)
+    assert [each.title for each in papers(found)] == ["B"]
+    assert "longer than" in problems(found)[0].reason
+
+
+def test_a_million_continuation_lines_take_linear_time(tmp_path: Path) -> None:
+    paper = one("TY  - JOUR\nTI  - A\nAB  - x\n" + "y\n" * 1_000_000 + "ER  - \n", tmp_path)
+    assert len(paper.abstract) == 2_000_001

@@ -1,0 +1,51 @@
+"""What becomes of words."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.text.analysis import Vocabulary, terms, tokens
+
+
+def words(text: str) -> list[str]:
+    return [word for word, _ in terms(text).values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The p53 gene", ["p53", "gene"]),
+        ("IL-6, H2O2 and BM25", ["il", "6", "h2o2", "bm25"]),
+        ("naïve Müller ﬁne", ["naive", "muller", "fine"]),
+        ("α-synuclein — “quoted”", ["α", "synuclein", "quoted"]),
+        ("as in TARGETCIT and OTHERCIT .", []),
+        ("1998", ["1998"]),
+        ("", []),
+    ],
+)
+def test_terms_survive_folding(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_inflections_are_one_term() -> None:
+    found = terms("recommend recommends recommending Recommended")
+    assert list(found.values()) == [("recommend", 4)]
+
+
+def test_a_token_with_a_digit_is_not_stemmed() -> None:
+    assert len(terms("covid19s covid19")) == 2
+
+
+@given(st.text(max_size=200))
+def test_indexing_and_querying_see_the_same_terms(text: str) -> None:
+    vocabulary = Vocabulary()
+    indexed = sorted(vocabulary.hashes[number] for number in vocabulary.numbers(text))
+    queried = sorted(hashed for hashed, (_, times) in terms(text).items() for _ in range(times))
+    assert indexed == queried
+
+
+@given(st.text(max_size=200))
+def test_tokens_are_made_of_letters_and_digits(text: str) -> None:
+    assert all(token.decode().isalnum() or not token.decode().isascii() for token in tokens(text))
