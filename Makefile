@@ -24,6 +24,7 @@ bench: .venv/installed-bench
 
 docs: .venv/installed-dev
 	$(BIN)/python -m docs.commands
+	$(BIN)/python -m docs.capture
 
 clean:
 	rm -rf .venv .demo

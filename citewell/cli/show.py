@@ -8,6 +8,7 @@ import click
 
 from citewell.cli.options import brief, byline, json_option, library_option, print_json
 from citewell.library.library import Library
+from citewell.papers import Reference
 
 _SHOWN = 10
 
@@ -36,17 +37,21 @@ def command(name: str, library: Library, as_json: bool) -> None:
         click.echo(f"\nKeywords: {', '.join(paper.keywords)}")
     if paper.sentences:
         click.echo(f"Full text: {len(paper.sentences):,} sentences")
-    resolved = [reference.ids[0] for reference in paper.references if not reference.title and reference.ids]
-    named = {other: library.store.find(other) for other in resolved[:_SHOWN]}
-    records = library.store.papers([found for found in named.values() if found is not None])
     _list(
-        f"Cites {len(paper.references):,}",
-        [records[found].title for found in named.values() if found in records],
-        len(paper.references),
+        f"Cites {len(paper.references):,}", [_cited(library, each) for each in paper.references[:_SHOWN]], len(paper.references)
     )
     _list(
         f"Cited by {len(citing):,}", [f"{other.title} ({other.year})" for other in list(citing.values())[:_SHOWN]], len(citing)
     )
+
+
+def _cited(library: Library, reference: Reference) -> str:
+    found = library.store.find(reference.ids[0]) if reference.ids and not reference.title else None
+    if found is not None:
+        paper = library.store.papers([found])[found]
+        return f"{paper.title} ({paper.year})"
+    known = reference.title or ", ".join(reference.ids) or ", ".join(reference.authors)
+    return f"{known}{f' ({reference.year})' if reference.year else ''} [not in the library]"
 
 
 def _list(heading: str, lines: list[str], total: int) -> None:

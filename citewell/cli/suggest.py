@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Query, Suggestion
 from citewell.pipeline import DEFAULT, pipeline
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _FORMATS = ("table", "json", "bibtex", "ris", "csl")
 Answers = list[tuple[Query, list[Suggestion]]]
@@ -124,13 +127,13 @@ def _result(query: Query, suggestions: Sequence[Suggestion]) -> dict[str, Any]:
     }
 
 
-def print_tables(answers: Answers) -> None:
+def print_tables(answers: Answers, console: Console | None = None) -> None:
     """One table a query, for people."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    console = console or Console()
     for query, suggestions in answers:
         console.print(_heading(query), style="bold")
         if not suggestions:
@@ -156,7 +159,13 @@ def _heading(query: Query) -> str:
 
 
 def _shortened(text: str, width: int = 160) -> str:
-    """The part of `text` round its gap."""
-    at = max(0, text.find(TARGET_MARK) - width // 2)
-    piece = text[at : at + width].replace(TARGET_MARK, "[?]")
-    return f"{'… ' if at else ''}{piece}{' …' if at + width < len(text) else ''}"
+    """The words of `text` round its gap, as many as fit."""
+    words = text.split()
+    gap = next((at for at, word in enumerate(words) if TARGET_MARK in word), 0)
+    first = last = gap
+    length = len(words[gap]) if words else 0
+    while length < width and (first > 0 or last < len(words) - 1):
+        first, last = max(0, first - 1), min(len(words) - 1, last + 1)
+        length = sum(len(word) + 1 for word in words[first : last + 1])
+    shown = " ".join(words[first : last + 1]).replace(TARGET_MARK, "[?]")
+    return f"{'… ' if first else ''}{shown}{' …' if last < len(words) - 1 else ''}"

@@ -82,7 +82,8 @@ def _type(paper: Paper) -> str:
 
 def _fields(paper: Paper, entry_type: str) -> Iterator[tuple[str, str]]:
     """The fields of an entry, each once, with their values in braces."""
-    written = {"citekey"}
+    # What a crossref gives has been inherited, and its target need not be among the papers.
+    written = {"citekey", "crossref"}
     for name, value in (*_described(paper, entry_type), *_identified(paper.ids)):
         if value:
             written.add(name)

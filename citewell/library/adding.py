@@ -23,7 +23,6 @@ from citewell.sources import InputError, Source, find_reader
 
 _BATCH_RECORDS = 4096
 _BATCH_CHARACTERS = 8_000_000
-_INDEX_AFTER = 1 << 16
 _LISTED_PROBLEMS = 1000
 _SET_FILES = ("papers.jsonl.gz", "papers.jsonl", "contexts.jsonl.gz", "contexts.jsonl")
 
@@ -111,7 +110,6 @@ class Adding:
         self._indexer = indexer
         self._progress = progress
         self._intake = Intake(db)
-        self._to_index = 0
         self.outcome = Outcome()
 
     def files(self, files: list[InputFile]) -> None:
@@ -184,13 +182,10 @@ class Adding:
             else:
                 self._db.execute("INSERT OR REPLACE INTO imports VALUES (?, ?)", (name, count))
         self.outcome.new_papers += new
-        self._to_index += len(batch)
-        if self._to_index >= _INDEX_AFTER:
-            self.index()
+        self._indexer.advance()
 
     def index(self) -> None:
         """Bring the index up to what has been committed."""
-        self._to_index = 0
         waiting = int(self._db.execute("SELECT count(*) FROM dirty").fetchone()[0])
         if waiting:
             self._progress.indexing(waiting)

@@ -1,8 +1,10 @@
 """When are two records the same paper?
 
 They are if they share an identifier. Without one they are if their normalised titles are the same, they share an author, and
-their years are at most one apart. A record that has neither an identifier nor enough to compare is at least the same as itself:
-it gets an identifier made of what it says, so that adding a file twice changes nothing.
+their years are at most one apart. A paper that was merged from several records has all their titles, authors and years to be
+known by: what is the same can then not depend on the order in which records come. A record that has neither an identifier nor
+enough to compare is at least the same as itself: it gets an identifier made of what it says, so that adding a file twice
+changes nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from hashlib import blake2b
+from typing import NamedTuple
 
 from citewell.identifiers import implied
 from citewell.papers import Paper, Reference
@@ -45,19 +48,36 @@ def family_name(author: str) -> str:
     return words[-1] if words else ""
 
 
-def same_years(one: int | None, other: int | None) -> bool:
-    """Both known and at most one apart."""
-    return one is not None and other is not None and abs(one - other) <= 1
+class Face(NamedTuple):
+    """What a paper is known by where it shares no identifier."""
+
+    titles: set[int]
+    """The `title_key` of every title that some source gave it."""
+    years: set[int]
+    families: set[str]
+    """The family names of its authors."""
 
 
-def share_author(one: Iterable[str], other: Iterable[str]) -> bool:
-    families = {family_name(author) for author in one} - {""}
-    return any(family_name(author) in families for author in other)
+def face(titles: Iterable[str], years: Iterable[int | None], authors: Iterable[str]) -> Face:
+    return Face(
+        {key for title in titles if (key := title_key(title)) is not None},
+        {year for year in years if year is not None},
+        {family for author in authors for name in author.split(";") if (family := family_name(name))},
+    )
 
 
-def same_work(one: Paper, other: Paper) -> bool:
-    """Whether two papers with the same `title_key` are the same work."""
-    return same_years(one.year, other.year) and share_author(one.authors, other.authors)
+def same_years(some: Iterable[int], others: Iterable[int]) -> bool:
+    """Whether any two are at most one apart."""
+    return any(abs(one - other) <= 1 for one in some for other in others)
+
+
+def same_work(one: Face, other: Face) -> bool:
+    """Whether two papers are the same although they share no identifier."""
+    return (
+        not one.titles.isdisjoint(other.titles)
+        and not one.families.isdisjoint(other.families)
+        and same_years(one.years, other.years)
+    )
 
 
 def _expanded(ids: list[str]) -> list[str]:
@@ -76,9 +96,28 @@ def paper_keys(paper: Paper) -> list[str]:
     return keys
 
 
-def reference_keys(reference: Reference) -> list[str]:
-    """What a reference can be found by, the surest first: its identifiers, then its title where it has a year too."""
-    keys = _expanded(reference.ids)
-    if reference.year is not None and (title := title_key(reference.title)) is not None:
-        keys.append(f"title:{title}")
-    return keys
+def reference_ids(reference: Reference) -> list[str]:
+    """The identifiers that a reference can be found by, the surest first."""
+    return _expanded(reference.ids)
+
+
+def reference_title(reference: Reference) -> int | None:
+    """The title that a reference can be found by; None where it has no year to go with it."""
+    return title_key(reference.title) if reference.year is not None else None
+
+
+def title_name(title: int) -> str:
+    """How a `title_key` is written where identifiers are."""
+    return f"title:{title}"
+
+
+def waiting_keys(reference: Reference, ids: list[str], title: int | None) -> list[str]:
+    """What a reference waits under, its ids and its title; one that says too little waits under a key that never comes."""
+    if title is not None:
+        return [*ids, title_name(title)]
+    return ids or [f"untraceable:{hash64(reference.title, *reference.authors)}"]
+
+
+def reference_hash(keys: list[str], year: int | None) -> int:
+    """What tells the references of a paper apart: the keys they wait under, and the year that goes with a title."""
+    return hash64(*sorted(keys), *([str(year)] if keys[-1].startswith("title:") else []))

@@ -15,13 +15,30 @@ from typing import Any
 
 import msgspec
 
+from citewell.identifiers import implied
 from citewell.library import rows
-from citewell.library.identity import hash64, paper_keys, reference_keys, same_work, same_years, title_key
+from citewell.library.identity import (
+    Face,
+    face,
+    hash64,
+    paper_keys,
+    reference_hash,
+    reference_ids,
+    reference_title,
+    same_work,
+    same_years,
+    title_key,
+    title_name,
+    waiting_keys,
+)
 from citewell.library.rows import Row
 from citewell.papers import Context, Paper, Reference, Sentence
 
 OWN, CITED, CITING = 1, 2, 4
 """Bits of the fields that an index entry is made of, in the order of ``postings.FIELDS``."""
+
+_IDENTITY = {"title", "authors", "year", "also title", "also authors", "also year"}
+"""Changes after which a paper may turn out to be the same as another."""
 
 
 def _json(value: object) -> str:
@@ -50,9 +67,11 @@ class Intake:
         self._first_new = self._next_paper = self._next_context = 0
         self._keys: dict[str, int] = {}
         self._titles: dict[int, list[int]] = {}
+        self._asked: set[int] = set()
         self._rows: dict[int, Row] = {}
         self._new_keys: dict[str, int] = {}
-        self._reference_keys: dict[int, list[str]] = {}
+        self._names: set[tuple[str, int]] = set()
+        self._sought: dict[int, tuple[list[str], int | None]] = {}
         self._writes = _Writes()
 
     def take(self, records: Sequence[Paper | Context]) -> int:
@@ -60,8 +79,8 @@ class Intake:
         meta = dict(self._db.execute("SELECT name, value FROM meta"))
         self._first_new = self._next_paper = meta["next_paper"]
         self._next_context = meta["next_context"]
-        self._keys, self._titles, self._rows, self._new_keys = {}, {}, {}, {}
-        self._reference_keys, self._writes = {}, _Writes()
+        self._keys, self._titles, self._asked, self._rows = {}, {}, set(), {}
+        self._new_keys, self._names, self._sought, self._writes = {}, set(), {}, _Writes()
         papers = [record for record in records if isinstance(record, Paper)]
         contexts = [record for record in records if isinstance(record, Context)]
         self._look_up(papers, contexts)
@@ -73,10 +92,11 @@ class Intake:
                 self._cite(num, reference)
             placed += [(num, context) for context in paper.contexts]
         for context in contexts:
-            citing = self._keys.get(context.citing)
+            keys = implied(context.citing)
+            citing = next((self._keys[key] for key in keys if key in self._keys), None)
             if citing is None:
                 text = _json(context)
-                self._writes.parked.append((context.citing, hash64(text), text))
+                self._writes.parked.append((keys[-1], hash64(text), text))
             else:
                 placed.append((self._current(citing), context))
         self._take_contexts(placed)
@@ -86,7 +106,7 @@ class Intake:
     # -- finding what is there already ------------------------------------------------------------------------------
 
     def _look_up(self, papers: Sequence[Paper], contexts: Sequence[Context]) -> None:
-        keys: set[str] = {context.citing for context in contexts}
+        keys: set[str] = {key for context in contexts for key in implied(context.citing)}
         titles: set[int] = set()
         references = [r for paper in papers for r in paper.references]
         references += [r for paper in papers for context in paper.contexts for r in context.cited]
@@ -97,19 +117,27 @@ class Intake:
             if (title := title_key(paper.title)) is not None:
                 titles.add(title)
         for reference in references:
-            found = self._reference_keys[id(reference)] = reference_keys(reference)
-            if found and found[-1].startswith("title:"):
-                titles.add(int(found[-1][6:]))
-            keys.update(found)
+            ids, title = self._sought[id(reference)] = reference_ids(reference), reference_title(reference)
+            keys.update(ids)
+            if title is not None:
+                titles.add(title)
         self._know(keys, titles)
 
-    def _know(self, keys: Iterable[str], titles: Iterable[int]) -> None:
+    def _know(self, keys: Iterable[str], titles: set[int]) -> None:
         """Learn which papers of the store have these identifiers and titles."""
         self._keys.update(self._select("SELECT key, paper FROM ids WHERE key IN", list(keys)))
-        for num, title in self._select("SELECT num, title_key FROM papers WHERE title_key IN", list(titles)):
-            known = self._titles.setdefault(title, [])
-            if num not in known:
-                known.append(num)
+        if asked := titles - self._asked:
+            self._asked |= asked
+            found = self._select("SELECT title_key, num FROM papers WHERE title_key IN", list(asked))
+            others = {title_name(title): title for title in asked}
+            found += [(others[key], num) for key, num in self._select("SELECT key, paper FROM ids WHERE key IN", list(others))]
+            for title, num in found:
+                self._know_title(title, num)
+
+    def _know_title(self, title: int, num: int) -> None:
+        known = self._titles.setdefault(title, [])
+        if num not in known:
+            known.append(num)
 
     def _select(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         """All rows of a query that ends in ``IN``, for these values."""
@@ -131,28 +159,30 @@ class Intake:
     def _settle(self, paper: Paper) -> Row:
         """The row that `paper` belongs to: new, merged with what is there, or several that it shows to be one."""
         keys = paper_keys(paper)
-        found = list(dict.fromkeys(self._row(self._keys[key]).num for key in keys if key in self._keys))
+        found = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
         title = title_key(paper.title)
-        if not found and (twin := self._twin(paper, title, None)) is not None:
-            found = [twin.num]
+        if not found and title in self._titles:
+            twin = self._twin(face([paper.title], [paper.year], paper.authors), None)
+            found = [twin.num] if twin is not None else []
         if not found:
             row = self._create(paper, title, keys)
         else:
-            row = self._row(min(found))
-            for other in found:
-                if other != row.num:
-                    self._unite(row, self._row(other))
-            self._merge(row, paper, keys)
-        self._keep_sentences(row, paper)
+            row = self._row(found[0])
+            for other in found[1:]:
+                self._unite(row, self._row(other))
+            if self._merge(row, paper, keys) or len(found) > 1:
+                row = self._gather(row)
+        self._keep_sentences(row, paper.sentences)
         return row
 
-    def _twin(self, paper: Paper, title: int | None, itself: int | None) -> Row | None:
-        if title is None or not paper.authors or paper.year is None:
-            return None
-        for num in self._titles.get(title, ()):
-            row = self._row(num)
-            if row.num != itself and same_work(row.paper, paper):
-                return row
+    def _twin(self, known_by: Face, itself: int | None) -> Row | None:
+        """A paper other than `itself` that is the same work."""
+        if known_by.years and known_by.families:
+            for title in known_by.titles:
+                for num in self._titles.get(title, ()):
+                    row = self._row(num)
+                    if row.num != itself and same_work(row.face(), known_by):
+                        return row
         return None
 
     def _create(self, paper: Paper, title: int | None, keys: list[str]) -> Row:
@@ -179,67 +209,82 @@ class Intake:
         return given
 
     def _register(self, row: Row, keys: Iterable[str], paper: Paper) -> None:
-        """From now on the row is found by these identifiers, by its title and by the source's citation key."""
+        """From now on the row is found by these identifiers, by the record's title and by the source's citation key."""
         for key in keys:
             self._keys[key] = self._new_keys[key] = row.num
         if citekey := paper.extra.get("citekey"):
-            self._new_keys[f"key:{citekey}"] = row.num
-        if row.title_key is not None:
-            known = self._titles.setdefault(row.title_key, [])
-            if row.num not in known:
-                known.append(row.num)
+            self._names.add((f"key:{citekey}", row.num))
+        title = row.title_key if paper.title == row.paper.title else title_key(paper.title)
+        if title is not None:
+            self._found_by_title(row, title)
 
-    def _merge(self, row: Row, paper: Paper, keys: list[str]) -> None:
-        """Fill what the row lacks from `paper`; what it says otherwise is kept beside."""
-        before = (row.paper.title, row.paper.authors, row.paper.year)
+    def _found_by_title(self, row: Row, title: int) -> None:
+        self._know_title(title, row.num)
+        if title != row.title_key:
+            self._names.add((title_name(title), row.num))
+
+    def _merge(self, row: Row, paper: Paper, keys: list[str]) -> bool:
+        """Fill what the row lacks from `paper`; what it says otherwise is kept beside.
+
+        True where the row may now be the same as another.
+        """
         changes = rows.merge(row, paper, keys)
         if not changes:
-            return
+            return False
         row.changed = True
         if changes & {"title", "abstract", "year", "date"}:
             self._writes.dirty[row.num] |= OWN
         self._register(row, [key for key in keys if key not in self._keys], paper)
-        if before != (row.paper.title, row.paper.authors, row.paper.year):
-            row.title_key = title_key(row.paper.title)
-            if row.title_key is not None:
-                self._know((), [row.title_key])
-                self._register(row, (), paper)
-            while (twin := self._twin(row.paper, row.title_key, row.num)) is not None:
-                self._unite(row, twin)
+        return not changes.isdisjoint(_IDENTITY)
+
+    def _gather(self, row: Row) -> Row:
+        """Unite the row with every other that is the same work by now; returns the one that they have become."""
+        while True:
+            known_by = row.face()
+            self._know((), known_by.titles)
+            twin = self._twin(known_by, row.num)
+            if twin is None:
+                return row
+            row, other = sorted((row, twin), key=lambda each: each.num)
+            self._unite(row, other)
 
     def _unite(self, row: Row, other: Row) -> None:
-        """Two papers have turned out to be one: everything of `other` becomes `row`'s."""
-        rows.merge(row, other.paper, other.paper.ids)
+        """Two papers have turned out to be one: everything of `other`, the younger, becomes `row`'s."""
+        rows.absorb(row, other)
         row.changed = True
         other.united = row
-        if row.title_key is None:
-            row.title_key = other.title_key
-        self._register(row, other.paper.ids, other.paper)
-        self._writes.dirty[row.num] |= OWN | CITED | CITING
-        pending = self._writes.sentences.pop(other.num, None)
+        for title in other.titles():
+            self._found_by_title(row, title)
+        for num in (row.num, other.num):
+            self._writes.dirty[num] |= OWN | CITED | CITING
+        sentences = self._writes.sentences.pop(other.num, [])
         if not other.new:
-            self._writes.dirty[other.num] |= OWN | CITED | CITING
-            rows.move(self._db, other.num, row)
-        elif pending and not row.sentences:
-            row.sentences = other.sentences
-            self._writes.sentences[row.num] = pending
+            stored = self._db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (other.num,))
+            sentences = [Sentence(*columns) for columns in stored] + sentences
+            for num in rows.move(self._db, other, row.num):
+                self._writes.dirty[num] |= CITED
+        self._keep_sentences(row, sentences)
 
-    def _keep_sentences(self, row: Row, paper: Paper) -> None:
-        if paper.sentences and not row.sentences:
-            row.sentences = len(paper.sentences)
+    def _keep_sentences(self, row: Row, sentences: Sequence[Sentence]) -> None:
+        """Append the sentences that the row does not have yet; those it has keep their places."""
+        if sentences and row.sentences:
+            held = {text for (text,) in self._db.execute("SELECT text FROM sentences WHERE paper = ?", (row.num,))}
+            held.update(sentence.text for sentence in self._writes.sentences.get(row.num, ()))
+            sentences = list({s.text: s for s in sentences if s.text not in held}.values())
+        if sentences:
+            row.sentences += len(sentences)
             row.changed = True
             self._writes.dirty[row.num] |= OWN
-            self._writes.sentences[row.num] = paper.sentences
+            self._writes.sentences[row.num] = [*self._writes.sentences.get(row.num, ()), *sentences]
 
     # -- citations and contexts -------------------------------------------------------------------------------------
 
     def _cite(self, citing: int, reference: Reference) -> tuple[int | None, int]:
         """Note a citation; returns the cited paper, or None while it waits, and the reference's hash."""
-        keys = self._reference_keys[id(reference)]
-        if not keys:
-            keys = [f"untraceable:{hash64(reference.title, *reference.authors)}"]
-        hashed = hash64(keys[0])
-        cited = self._resolve(keys, reference.year)
+        ids, title = self._sought[id(reference)]
+        keys = waiting_keys(reference, ids, title)
+        hashed = reference_hash(keys, reference.year)
+        cited = self._resolve(citing, ids, title, reference.year)
         if cited is not None:
             if citing < self._first_new:
                 self._writes.resolved.add((citing, hashed))
@@ -251,43 +296,52 @@ class Intake:
                 self._writes.waiting.setdefault((key, citing, hashed), (reference.year, details if key is keys[0] else ""))
         return cited, hashed
 
-    def _resolve(self, keys: Sequence[str], year: int | None) -> int | None:
-        for key in keys:
-            if key.startswith("title:"):
-                for num in self._titles.get(int(key[6:]), ()):
-                    if same_years(self._row(num).paper.year, year):
-                        return self._row(num).num
-            elif key in self._keys:
-                return self._current(self._keys[key])
-        return None
+    def _resolve(self, citing: int, keys: Iterable[str], title: int | None, year: int | None) -> int | None:
+        """The paper that has one of these identifiers, else this title in about this year."""
+        found = list(dict.fromkeys(self._current(self._keys[key]) for key in keys if key in self._keys))
+        if title is not None and year is not None:
+            for num in map(self._current, self._titles.get(title, ())):
+                if num not in found and same_years(self._row(num).face().years, [year]):
+                    found.append(num)
+        if len(found) > 1:
+            # Of several that it may mean it keeps the one that it was first taken for, so that adding it again changes nothing.
+            query = "SELECT cited FROM citations WHERE citing = ? AND cited IN (SELECT value FROM json_each(?))"
+            cited = {num for (num,) in self._db.execute(query, (citing, _json(found)))} | {citing}
+            found.sort(key=lambda num: num not in cited and (citing, num) not in self._writes.citations)
+        return found[0] if found else None
 
     def _take_contexts(self, placed: Sequence[tuple[int, Context]]) -> None:
-        """Keep contexts that are not known yet, each with the number of its citing paper."""
-        keys = [hash64(str(citing), context.id, context.text) for citing, context in placed]
-        known = {key for (key,) in self._select("SELECT key FROM contexts WHERE key IN", keys)}
+        """Keep contexts that are not known yet, each with the number of its citing paper, and what each of them cites."""
+        keys = [rows.context_key(citing, context.id, context.text) for citing, context in placed]
+        known = dict(self._select("SELECT key, num FROM contexts WHERE key IN", keys))
+        held = set(self._select("SELECT context, reference FROM targets WHERE context IN", list(known.values())))
         for key, (citing, context) in zip(keys, placed, strict=True):
-            found = dict.fromkeys(self._cite(citing, reference) for reference in context.cited)
-            if key in known:
-                continue
-            known.add(key)
-            num, self._next_context = self._next_context, self._next_context + 1
-            self._writes.contexts.append((num, key, citing, context.id, context.section, context.text))
-            self._writes.dirty[citing] |= CITING
-            for cited, hashed in found:
+            if key not in known:
+                known[key], self._next_context = self._next_context, self._next_context + 1
+                self._writes.contexts.append((known[key], key, citing, context.id, context.section, context.text))
+                self._writes.dirty[citing] |= CITING
+            num = known[key]
+            for cited, hashed in [self._cite(citing, reference) for reference in context.cited]:
+                if (num, hashed) in held:
+                    continue
+                held.add((num, hashed))
                 self._writes.targets.append((num, hashed, citing, cited))
                 if cited is not None:
                     self._writes.dirty[cited] |= CITED
 
     def _welcome(self) -> list[tuple[int, Context]]:
         """Resolve what has waited for the papers of this batch; returns the parked contexts that have found their place."""
-        arrived = list(self._new_keys)
-        arrived += [
-            f"title:{row.title_key}" for row in self._rows.values() if row.title_key is not None and (row.new or row.changed)
-        ]
+        arrived = [key for key in self._new_keys if key in self._keys]
+        touched = [row for row in self._rows.values() if row.united is None and (row.new or row.changed)]
+        titles = {title_name(title): title for row in touched for title in row.titles()}
+        waiting: dict[tuple[int, int], list[tuple[str, int | None]]] = defaultdict(list)
         for key, citing, reference, year in self._select(
-            "SELECT key, citing, reference, year FROM waiting WHERE key IN", arrived
+            "SELECT key, citing, reference, year FROM waiting WHERE key IN", [*arrived, *titles]
         ):
-            cited = self._resolve([key], year)
+            waiting[citing, reference].append((key, year))
+        for (citing, reference), keys in waiting.items():
+            title = next((titles[key] for key, _ in keys if key in titles), None)
+            cited = self._resolve(citing, [key for key, _ in keys], title, keys[0][1])
             if cited is None:
                 continue
             self._writes.resolved.add((citing, reference))
@@ -315,11 +369,16 @@ class Intake:
             (row.values() for row in live if row.changed and not row.new),
         )
         db.executemany(
-            "INSERT OR IGNORE INTO ids VALUES (?, ?)", ((key, self._current(num)) for key, num in self._new_keys.items())
+            "INSERT OR IGNORE INTO ids VALUES (?, ?)",
+            ((key, self._current(num)) for names in (self._new_keys.items(), self._names) for key, num in names),
         )
         db.executemany(
             "INSERT OR IGNORE INTO sentences VALUES (?, ?, ?, ?)",
-            ((num, at, s.section, s.text) for num, sentences in writes.sentences.items() for at, s in enumerate(sentences)),
+            (
+                (num, at, s.section, s.text)
+                for num, sentences in writes.sentences.items()
+                for at, s in enumerate(sentences, self._rows[num].sentences - len(sentences))
+            ),
         )
         db.executemany("INSERT OR IGNORE INTO citations VALUES (?, ?)", sorted(writes.citations))
         db.executemany("DELETE FROM waiting WHERE citing = ? AND reference = ?", writes.resolved)

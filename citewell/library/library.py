@@ -141,7 +141,7 @@ class Library:
         with self._writing(fresh_index=True) as (db, indexer):
             with schema.transaction(db):
                 db.execute("DELETE FROM dirty")
-                db.execute("INSERT INTO dirty SELECT num, 1 FROM papers")
+                db.execute("INSERT INTO dirty (paper, fields) SELECT num, 1 FROM papers")
                 for bit, query in (
                     (2, "SELECT DISTINCT cited FROM targets WHERE cited IS NOT NULL"),
                     (4, "SELECT DISTINCT citing FROM contexts"),

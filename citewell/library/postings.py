@@ -74,7 +74,7 @@ def build(
 
     Sorting one 64-bit key per occurrence, the term's rank above the paper's number, is nearly all of the work.
     """
-    present = np.unique(numbers)
+    present = np.flatnonzero(np.bincount(numbers, minlength=1))
     by_hash = present[np.argsort(hashes[present])]
     rank = np.zeros(len(hashes), np.int64)
     rank[by_hash] = np.arange(len(by_hash))

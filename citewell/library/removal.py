@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from citewell.library import rows
-from citewell.library.identity import hash64, reference_keys
+from citewell.library.identity import hash64, reference_ids, reference_title, waiting_keys
 from citewell.library.intake import CITED, CITING, OWN
 from citewell.papers import Reference
 
@@ -18,25 +18,29 @@ def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
     """Remove papers with everything they say; the caller opens the transaction."""
     dirty: dict[int, int] = defaultdict(int)
     for num in nums:
-        paper = rows.load(db, num).paper
+        row = rows.load(db, num)
+        paper = row.paper
         wanted = Reference([key for key in paper.ids if not key.startswith("record:")], paper.title, paper.year, paper.authors)
-        keys = reference_keys(wanted) or [f"untraceable:{num}"]
+        keys = waiting_keys(wanted, reference_ids(wanted), reference_title(wanted))
         details = msgspec.json.encode(wanted).decode()
         for (citing,) in db.execute("SELECT citing FROM citations WHERE cited = ?", (num,)).fetchall():
-            waiting = [(key, citing, hash64(keys[0]), paper.year, details if key is keys[0] else "") for key in keys]
-            db.executemany("INSERT OR IGNORE INTO waiting VALUES (?, ?, ?, ?, ?)", waiting)
-        for (cited,) in db.execute(
-            "SELECT DISTINCT cited FROM targets WHERE citing = ? AND cited IS NOT NULL", (num,)
-        ).fetchall():
-            dirty[cited] |= CITED
-        db.execute("UPDATE OR REPLACE targets SET cited = NULL, reference = ? WHERE cited = ?", (hash64(keys[0]), num))
+            # A context goes on knowing its reference by the hash that it has.
+            references = db.execute("SELECT DISTINCT reference FROM targets WHERE cited = ? AND citing = ?", (num, citing))
+            for (reference,) in references.fetchall() or [(hash64(keys[0]),)]:
+                waiting = [(key, citing, reference, paper.year, details if key is keys[0] else "") for key in keys]
+                db.executemany("INSERT OR IGNORE INTO waiting VALUES (?, ?, ?, ?, ?)", waiting)
+        db.execute("UPDATE targets SET cited = NULL WHERE cited = ?", (num,))
+        spoken_of = "SELECT DISTINCT cited FROM contexts JOIN targets ON context = contexts.num WHERE contexts.citing = ?"
+        for (cited,) in db.execute(spoken_of, (num,)).fetchall():
+            if cited is not None:
+                dirty[cited] |= CITED
+        db.execute("DELETE FROM targets WHERE context IN (SELECT num FROM contexts WHERE citing = ?)", (num,))
+        db.executemany("DELETE FROM ids WHERE key = ? AND paper = ?", [(key, num) for key in rows.names(row)])
         for table, column in (
             ("papers", "num"),
-            ("ids", "paper"),
             ("citations", "citing"),
             ("citations", "cited"),
             ("waiting", "citing"),
-            ("targets", "citing"),
             ("contexts", "citing"),
             ("sentences", "paper"),
         ):

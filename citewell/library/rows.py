@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from citewell.identifiers import recognise
+from citewell.library.identity import Face, face, hash64, title_key, title_name
 from citewell.papers import Paper
 
 _SCHEMES = ("doi", "acl", "arxiv", "pmid", "pmcid", "openalex", "s2", "corpus", "dblp", "mag")
@@ -23,7 +24,7 @@ class Details(msgspec.Struct, omit_defaults=True):
     keywords: list[str] = []
     extra: dict[str, str] = {}
     also: dict[str, list[str]] = {}
-    """What later sources said differently, by field."""
+    """What later sources said differently, by field; ``extra.pages`` and the like for the further ones."""
     sentences: int = 0
 
 
@@ -50,6 +51,20 @@ class Row:
         while row.united is not None:
             row = row.united
         return row
+
+    def titles(self) -> set[int]:
+        """The keys of all its titles."""
+        keys = {title_key(title) for title in self.also.get("title", ())} | {self.title_key}
+        return {key for key in keys if key is not None}
+
+    def face(self) -> Face:
+        """What it is known by beside its identifiers, from all its sources."""
+        paper, also = self.paper, self.also
+        return face(
+            [paper.title, *also.get("title", ())],
+            [paper.year, *map(int, also.get("year", ()))],
+            [*paper.authors, *also.get("authors", ())],
+        )
 
     def values(self) -> tuple[object, ...]:
         """The row's columns in the table's order."""
@@ -107,56 +122,109 @@ def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
         if mine in ("", None, []) or (name == "date" and theirs.startswith(mine)):
             setattr(kept, name, theirs)
             changed.add(name)
-        elif _note(row, name, theirs):
-            changed.add("also")
+        elif _note(row, name, mine, theirs):
+            changed.add(f"also {name}")
     for name, theirs in paper.extra.items():
         if name not in kept.extra:
             kept.extra[name] = theirs
             changed.add("extra")
-        elif kept.extra[name] != theirs and _note(row, name, theirs):
-            changed.add("also")
+        elif _note(row, f"extra.{name}", kept.extra[name], theirs):
+            changed.add("also extra")
     for name, given in (("ids", keys), ("keywords", paper.keywords)):
         held = getattr(kept, name)
         if fresh := [item for item in dict.fromkeys(given) if item not in held]:
             setattr(kept, name, held + fresh)
             changed.add(name)
+    if "title" in changed:
+        row.title_key = title_key(kept.title)
     return changed
 
 
-def _note(row: Row, name: str, value: object) -> bool:
+def absorb(row: Row, other: Row) -> None:
+    """Fill what the row lacks from `other`, and keep beside what `other` and its sources say otherwise."""
+    merge(row, other.paper, other.paper.ids)
+    _note(row, "id", row.paper.id, other.paper.id)
+    for name, values in other.also.items():
+        mine = row.paper.extra.get(name[6:]) if name.startswith("extra.") else getattr(row.paper, name)
+        for value in values:
+            _note(row, name, mine, value)
+
+
+def _note(row: Row, name: str, mine: object, value: object) -> bool:
     """Keep a differing value beside the row's own; False where it is known already."""
-    text = "; ".join(value) if isinstance(value, list) else str(value)
-    known = row.also.setdefault(name, [])
-    if text in known:
+    text = _as_text(value)
+    known = row.also.get(name, [])
+    if name == "date":
+        if any(date.startswith(text) for date in (_as_text(mine), *known)):
+            return False
+        known = [date for date in known if not text.startswith(date)]
+    elif text == _as_text(mine) or text in known:
         return False
-    known.append(text)
+    row.also[name] = [*known, text]
     return True
 
 
-def move(db: sqlite3.Connection, gone: int, row: Row) -> None:
-    """Give everything of the stored paper `gone` to `row` and delete it."""
-    if not row.sentences and db.execute("UPDATE sentences SET paper = ? WHERE paper = ?", (row.num, gone)).rowcount:
-        row.sentences = db.execute("SELECT count(*) FROM sentences WHERE paper = ?", (row.num,)).fetchone()[0]
-    for table, column in (
-        ("ids", "paper"),
-        ("citations", "citing"),
-        ("citations", "cited"),
-        ("waiting", "citing"),
-        ("contexts", "citing"),
-        ("targets", "citing"),
-        ("targets", "cited"),
-    ):
-        db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {column} = ?", (row.num, gone))
-        db.execute(f"DELETE FROM {table} WHERE {column} = ?", (gone,))
-    db.execute("DELETE FROM citations WHERE citing = cited")
-    db.execute("DELETE FROM sentences WHERE paper = ?", (gone,))
-    db.execute("DELETE FROM papers WHERE num = ?", (gone,))
+def _as_text(value: object) -> str:
+    return "; ".join(value) if isinstance(value, list) else str(value)
+
+
+def names(row: Row) -> list[str]:
+    """Everything that the table of ids may list the row under."""
+    citekeys = [row.paper.extra.get("citekey", ""), *row.also.get("extra.citekey", ())]
+    return [
+        *row.paper.ids,
+        *(f"id:{name}" for name in (row.paper.id, *row.also.get("id", ()))),
+        *(f"key:{key}" for key in citekeys),
+        *map(title_name, row.titles()),
+    ]
+
+
+def move(db: sqlite3.Connection, gone: Row, num: int) -> set[int]:
+    """Give everything of a stored paper but its sentences to the paper `num` and delete it.
+
+    Returns the papers of which something is said twice no more.
+    """
+    db.executemany(
+        "UPDATE OR IGNORE ids SET paper = ? WHERE key = ? AND paper = ?", [(num, key, gone.num) for key in names(gone)]
+    )
+    db.executemany("DELETE FROM ids WHERE key = ? AND paper = ?", [(key, gone.num) for key in names(gone)])
+    for table, column in (("citations", "citing"), ("citations", "cited"), ("waiting", "citing"), ("targets", "cited")):
+        db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {column} = ?", (num, gone.num))
+        db.execute(f"DELETE FROM {table} WHERE {column} = ?", (gone.num,))
+    db.execute("DELETE FROM citations WHERE citing = ?1 AND cited = ?1", (num,))
+    db.execute("DELETE FROM sentences WHERE paper = ?", (gone.num,))
+    db.execute("DELETE FROM papers WHERE num = ?", (gone.num,))
+    return _move_contexts(db, gone.num, num)
+
+
+def context_key(citing: int, name: str, text: str) -> int:
+    """What is the same for two contexts that are one."""
+    return hash64(str(citing), name, text)
+
+
+def _move_contexts(db: sqlite3.Connection, gone: int, num: int) -> set[int]:
+    """Give the contexts of a paper to another; one that both have becomes one that cites what either did."""
+    cited: set[int] = set()
+    for context, name, text in db.execute("SELECT num, id, text FROM contexts WHERE citing = ?", (gone,)).fetchall():
+        key = context_key(num, name, text)
+        twin = db.execute("SELECT num FROM contexts WHERE key = ?", (key,)).fetchone()
+        if twin is None:
+            db.execute("UPDATE contexts SET key = ?, citing = ? WHERE num = ?", (key, num, context))
+            db.execute("UPDATE targets SET citing = ? WHERE context = ?", (num, context))
+        else:
+            targets = db.execute("SELECT cited FROM targets WHERE context = ? AND cited IS NOT NULL", (context,))
+            cited.update(paper for (paper,) in targets)
+            db.execute("UPDATE OR IGNORE targets SET citing = ?, context = ? WHERE context = ?", (num, twin[0], context))
+            db.execute("DELETE FROM targets WHERE context = ?", (context,))
+            db.execute("DELETE FROM contexts WHERE num = ?", (context,))
+    return cited
 
 
 def mark_dirty(db: sqlite3.Connection, fields: Mapping[int, int]) -> None:
     """Note that these fields of these papers must be indexed again."""
     db.executemany(
-        "INSERT INTO dirty VALUES (?, ?) ON CONFLICT DO UPDATE SET fields = fields | excluded.fields", sorted(fields.items())
+        "INSERT INTO dirty (paper, fields) VALUES (?, ?)"
+        " ON CONFLICT DO UPDATE SET fields = fields | excluded.fields, taken = 0", sorted(fields.items())
     )
 
 

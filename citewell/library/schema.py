@@ -92,7 +92,8 @@ CREATE TABLE sentences (
 
 CREATE TABLE dirty (                 -- papers whose index entries are older than their records
     paper INTEGER PRIMARY KEY,
-    fields INTEGER NOT NULL          -- bits, in the order of postings.FIELDS
+    fields INTEGER NOT NULL,         -- bits, in the order of postings.FIELDS
+    taken INTEGER NOT NULL DEFAULT 0 -- being indexed, and not changed since
 );
 
 CREATE TABLE imports (               -- how far an interrupted add got in each file

@@ -116,7 +116,7 @@ class Store:
         found = self.db.execute("SELECT num, id, section, text FROM contexts WHERE citing = ? ORDER BY num", (num,)).fetchall()
         for context, name, section, text in found:
             cited = self.db.execute(
-                "SELECT id, details FROM targets LEFT JOIN papers ON papers.num = cited LEFT JOIN waiting"
+                "SELECT papers.id, waiting.details FROM targets LEFT JOIN papers ON papers.num = cited LEFT JOIN waiting"
                 " ON waiting.citing = targets.citing AND waiting.reference = targets.reference AND waiting.details <> ''"
                 " WHERE context = ?",
                 (context,),
@@ -132,7 +132,7 @@ class Store:
 
     def dirty(self, limit: int) -> list[tuple[int, int]]:
         """The first papers whose index entries are out of date, and which fields are."""
-        return self.db.execute("SELECT paper, fields FROM dirty ORDER BY paper LIMIT ?", (limit,)).fetchall()
+        return self.db.execute("SELECT paper, fields FROM dirty WHERE NOT taken ORDER BY paper LIMIT ?", (limit,)).fetchall()
 
     def own_texts(self, nums: Sequence[int]) -> Iterator[tuple[int, int, str]]:
         """Number, date (yyyymmdd) and own text of papers, in order of number."""

@@ -15,9 +15,9 @@ from citewell.papers import Paper, Problem
 from citewell.sources import ris
 from citewell.sources.bibtex_entries import Entry, entries
 from citewell.sources.bibtex_names import people
-from citewell.sources.clean import date, day, listed_keywords, text, unique, year
+from citewell.sources.clean import date, day, listed_keywords, text, unique, untagged, year
 from citewell.sources.latex import to_text, verbatim
-from citewell.sources.plain_text import decoded
+from citewell.sources.plain_text import beginning
 from citewell.sources.source import Source
 
 NAME = "BibTeX"
@@ -26,7 +26,7 @@ _MAX_WAITING = 32 * 1024 * 1024
 """Characters of entries that may be kept because another entry may inherit from them or give to them."""
 _ENTRY = re.compile(
     r"^[ \t]*@[ \t]*(?:[a-z][\w-]*\s*\{\s*[^\s,{}=]*\s*[,}]|string\s*[{(]|(?:comment|preamble)\s*\{"
-    r"|(?:article|book|in\w+|misc|\w*thesis|proceedings|techreport|manual|unpublished)\s*\()",
+    r"|(?:article|book|inbook|incollection|inproceedings|misc|\w*thesis|proceedings|techreport|manual|unpublished)\s*\()",
     re.IGNORECASE | re.MULTILINE,
 )
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "organization", "howpublished")
@@ -35,6 +35,8 @@ _INHERITED = frozenset(
     | {"issn", "organization", "institution", "edition", "journal", "journaltitle", "eventtitle", "eventdate", "venue"}
 )
 _PARENTS = frozenset(("proceedings", "book", "collection", "periodical", "booklet", "reference"))
+_SETTINGS = frozenset(("ieeetranbstctl", "control", "set", "xdata"))
+"""Entries that tell a style or a program something and describe no work."""
 _VERBATIM = frozenset(
     ("url", "doi", "file", "eprint", "isbn", "issn", "pmid", "pmcid", "pdf", "biburl", "link", "citewell-ids")
 )
@@ -50,7 +52,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def matches(head: bytes) -> bool:
-    start = decoded(head).lstrip()
+    start = beginning(head).lstrip()
     if start.startswith(("{", "[", "<")) or ris.matches(head):
         return False
     return bool(_ENTRY.search(start))
@@ -60,6 +62,8 @@ def read(source: Source) -> Iterator[Paper | Problem]:
     for entry in _inherited(entries(source)):
         if isinstance(entry, Problem):
             yield entry
+            continue
+        if entry.type in _SETTINGS:
             continue
         paper = _paper(entry)
         if paper.title or paper.ids:
@@ -108,13 +112,13 @@ def _size(fields: dict[str, str]) -> int:
 
 def _paper(entry: Entry) -> Paper:
     values = {name: verbatim(value) if name in _VERBATIM else value for name, value in entry.fields.items()}
-    title, subtitle = (to_text(values.get(name, "")) for name in ("title", "subtitle"))
+    title, subtitle = (untagged(to_text(values.get(name, ""))) for name in ("title", "subtitle"))
     ids = _ids(entry, values)
     published = _date(values)
     venue_field = next((name for name in _VENUES if values.get(name, "").strip()), "")
     paper = Paper(
         title=f"{title}: {subtitle}" if subtitle and title else title or subtitle,
-        abstract=to_text(values.get("abstract", "")),
+        abstract=untagged(to_text(values.get("abstract", ""))),
         authors=people(values.get("author", "")),
         year=year(published) or year(values.get("year")),
         date=published if len(published) > 4 else "",

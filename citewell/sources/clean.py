@@ -14,7 +14,14 @@ from typing import Any
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d{2}|2100)(?!\d)", re.ASCII)
 _DATE = re.compile(r"(1\d{3}|20\d{2}|2100)(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?(?!\d)", re.ASCII)
-_TAG = re.compile(r"<[^<>]{0,200}>")
+_INLINE_TAG = re.compile(
+    r"</?(?:jats:)?(?:i|b|u|em|strong|sub|sup|sc|scp|span|italic|bold|underline|monospace|tt)(?:\s[\w:-]+=[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_BLOCK_TAG = re.compile(
+    r"</?(?:(?:jats|mml):[\w-]+|p|br|div|h\d|sec|title|ul|ol|li|inline-formula|abstract)(?:\s[\w:-]+=[^<>]*)?\s?/?>",
+    re.IGNORECASE,
+)
 
 Json = dict[str, Any]
 
@@ -39,9 +46,9 @@ def lines(value: object) -> str:
 
 
 def untagged(value: object) -> str:
-    """`text` of a value that may hold markup such as ``<i>`` or ``<jats:p>``."""
+    """`text` of a value without markup such as ``<i>`` or ``<jats:p>``; other signs of less and greater stay."""
     found = text(value)
-    return text(_TAG.sub(" ", found)) if "<" in found else found
+    return text(_BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", found))) if "<" in found else found
 
 
 def year(value: object) -> int | None:

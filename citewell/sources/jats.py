@@ -106,7 +106,7 @@ def _parts(abstract: _Element) -> Iterator[str]:
     paragraphs = list(abstract.iter("p"))
     for paragraph in paragraphs:
         parent = paragraph.getparent()
-        if parent is None or any(ancestor in paragraphs for ancestor in paragraph.iterancestors("p")):
+        if parent is None or next(paragraph.iterancestors("p"), None) is not None:
             continue
         said = text(paragraph)
         if said.startswith("DOI:"):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator
-from itertools import chain
 
 from citewell.sources.source import MAX_LINE_BYTES, Source
 
@@ -17,22 +16,20 @@ _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def chunks(source: Source) -> Iterator[str]:
     """The text of a file in pieces that end where a line does, every line ended by a mere newline."""
-    read = source.stream.read
-    if source.head.startswith(_WIDE):
-        decoder = codecs.getincrementaldecoder("utf-16")("replace")
-        pieces: Iterator[str] = (decoder.decode(piece) for piece in iter(lambda: read(_CHUNK), b""))
-        yield from _normalised(chain(pieces, [""]))
-        return
-    rest = b""
-    while piece := read(_CHUNK):
-        rest += piece
-        end = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, -1)) + 1
-        if not end and len(rest) < MAX_LINE_BYTES:
-            continue
-        end = end or len(rest)
-        yield _newlines(decoded(rest[:end]))
-        rest = rest[end:]
-    yield _newlines(decoded(rest))
+    waiting: list[bytes] = []
+    size = 0
+    for piece in _pieces(source):
+        waiting.append(piece)
+        size += len(piece)
+        # A carriage return at the very end may be half of a line end.
+        end = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
+        if end or size >= MAX_LINE_BYTES:
+            cut = end or len(piece)
+            waiting[-1] = piece[:cut]
+            yield _decoded(b"".join(waiting))
+            waiting = [piece[cut:]]
+            size = len(waiting[0])
+    yield _decoded(b"".join(waiting))
 
 
 def lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -44,15 +41,25 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def decoded(data: bytes) -> str:
-    """`data` as text, without a byte order mark."""
-    if data.startswith(_WIDE):
-        return _newlines(data.decode("utf-16", "replace"))
+def beginning(head: bytes) -> str:
+    """The text of a file's first bytes."""
+    return _newlines(head.decode("utf-16", "replace")) if head.startswith(_WIDE) else _decoded(head)
+
+
+def _pieces(source: Source) -> Iterator[bytes]:
+    """The bytes of a file, in UTF-8 where they were in UTF-16."""
+    pieces = iter(lambda: source.stream.read(_CHUNK), b"")
+    if not source.head.startswith(_WIDE):
+        return pieces
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    return (decoder.decode(piece).encode("utf-8", "replace") for piece in pieces)
+
+
+def _decoded(data: bytes) -> str:
     try:
-        return data.decode("utf-8-sig")
+        return _newlines(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        pass
-    return "".join(map(_line, data.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True)))
+        return _newlines("".join(map(_line, data.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True))))
 
 
 def _line(line: bytes) -> str:
@@ -64,15 +71,3 @@ def _line(line: bytes) -> str:
 
 def _newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def _normalised(pieces: Iterator[str]) -> Iterator[str]:
-    """Pieces cut where a line ends; the last one says that by being empty."""
-    rest = ""
-    for piece in pieces:
-        rest += piece
-        end = max(rest.rfind("\n"), rest.rfind("\r", 0, -1)) + 1
-        if end:
-            yield _newlines(rest[:end])
-            rest = rest[end:]
-    yield _newlines(rest)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Paper, Problem
-from citewell.sources.clean import date, day, given_first, text, unique, year
-from citewell.sources.plain_text import decoded, lines
+from citewell.sources.clean import date, day, given_first, text, unique, untagged, year
+from citewell.sources.plain_text import beginning, lines
 from citewell.sources.source import Source
 
 NAME = "RIS"
@@ -71,6 +71,7 @@ _EXTRA = {
     "ST": "shorttitle",
     "AN": "accession-number",
 }
+_TAKEN = {*_TITLE, *_AUTHOR, *_VENUE, *_YEAR, *_ABSTRACT, *_LINKS, "SP", "EP", "KW", "DO", "PMID", "PMC"}
 _PEOPLE = {"A2": "editor", "ED": "editor", "A3": "collection-editor", "A4": "translator"}
 
 
@@ -104,18 +105,28 @@ class _Record:
         else:
             self.last.append(line)
 
+    def cleaned(self) -> _Texts:
+        joined = {
+            tag: [text(value[0] if len(value) == 1 else " ".join(value)) for value in found]
+            for tag, found in self.values.items()
+        }
+        return _Texts({tag: kept for tag, found in joined.items() if (kept := [each for each in found if each])})
+
+
+class _Texts(dict[str, list[str]]):
+    """The values of a record by tag, none of them empty."""
+
     def all(self, *tags: str) -> list[str]:
-        """The values under all of `tags`, none empty."""
-        values = (text(" ".join(value)) for tag in tags for value in self.values.get(tag, ()))
-        return [value for value in values if value]
+        """The values under all of `tags`."""
+        return [value for tag in tags for value in self.get(tag, ())]
 
     def first(self, *tags: str) -> str:
         """The first value under the first of `tags` that has one."""
-        return next((found[0] for tag in tags if (found := self.all(tag))), "")
+        return next((self[tag][0] for tag in tags if tag in self), "")
 
 
 def matches(head: bytes) -> bool:
-    start = decoded(head)
+    start = beginning(head)
     found = _BEGINNING.search(start)
     return found is not None and not _OTHER_FORMAT.search(start, 0, found.start())
 
@@ -125,7 +136,7 @@ def read(source: Source) -> Iterator[Paper | Problem]:
         if isinstance(record, Problem):
             yield record
             continue
-        paper = _paper(record)
+        paper = _paper(record.cleaned(), record.medline)
         yield paper if paper.title or paper.ids else Problem("a record with neither a title nor an identifier", record.line)
 
 
@@ -164,35 +175,35 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
         yield record
 
 
-def _paper(record: _Record) -> Paper:
-    if record.medline:
+def _paper(record: _Texts, medline: bool) -> Paper:
+    if medline:
         _settle_medline(record)
     title_tag = next((tag for tag in _TITLE if record.first(tag)), "")
     published = _date(record)
     venue = record.first(*(tag for tag in _VENUE if tag != title_tag))
     return Paper(
-        title=record.first(title_tag) if title_tag else record.first("T2"),
-        abstract=record.first(*_ABSTRACT),
+        title=untagged(record.first(title_tag) if title_tag else record.first("T2")),
+        abstract=untagged(record.first(*_ABSTRACT)),
         authors=[name for each in record.all(*_AUTHOR) if (name := given_first(each))],
         year=year(published) or year(record.first(*_YEAR)),
         date=published if len(published) > 4 else "",
         venue=venue if title_tag else "",
         ids=_ids(record),
         keywords=unique(part.strip() for each in record.all("KW", "DE") for part in each.split(";")),
-        extra=_extra(record, venue),
+        extra=_extra(record, venue, medline),
     )
 
 
-def _settle_medline(record: _Record) -> None:
+def _settle_medline(record: _Texts) -> None:
     """Full author names come with a short form each, and identifiers say in brackets which kind they are."""
-    full = [value for value in record.values.get("AU", []) if "," in value[0]]
-    record.values["AU"] = full or record.values.get("AU", [])
+    if full := [value for value in record.all("AU") if "," in value]:
+        record["AU"] = full
     for value in record.all("LID", "AID"):
         if value.endswith("[doi]"):
-            record.values.setdefault("DO", []).append([value.removesuffix("[doi]")])
+            record.setdefault("DO", []).append(value.removesuffix("[doi]"))
 
 
-def _date(record: _Record) -> str:
+def _date(record: _Texts) -> str:
     """The most exact of the dates that agree: ``2020``, ``2020/05/17/`` or MEDLINE's ``2020 May 17``."""
     found = []
     for value in record.all(*_YEAR):
@@ -205,7 +216,7 @@ def _date(record: _Record) -> str:
     return max((each for each in known if each[:4] == known[0][:4]), key=len, default="")
 
 
-def _ids(record: _Record) -> list[str]:
+def _ids(record: _Texts) -> list[str]:
     found = [each for value in record.all("DO", "DI", "M3") if (each := canonical("doi", value))][:1]
     accession = record.first("AN").upper()
     if accession.startswith("PMID") or _PUBMED.search(record.first("DB") + record.first("DP")):
@@ -218,19 +229,18 @@ def _ids(record: _Record) -> list[str]:
     return unique([*found, *(recognise(each) or each for each in own)])
 
 
-def _extra(record: _Record, venue: str) -> dict[str, str]:
-    extra = {name: "; ".join(unique(record.all(tag))) for tag, name in _EXTRA.items()}
+def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
+    extra = {name: "; ".join(unique(record[tag])) for tag, name in _EXTRA.items() if tag in record}
     for tag, name in _PEOPLE.items():
-        found = [given_first(each) for each in record.all(tag)]
-        extra[name] = "; ".join(filter(None, [extra.get(name, ""), *found]))
+        if found := [given_first(each) for each in record.all(tag)]:
+            extra[name] = "; ".join(filter(None, [extra.get(name, ""), *found]))
     first, last = record.first("SP"), record.first("EP")
     extra["pages"] = f"{first}-{last}" if first and last and "-" not in first else first or last
     extra["shortjournal"] = next((each for each in record.all("JO", "JA", "J1", "J2", "T2") if each != venue), "")
     extra["url"] = record.first(*_LINKS)
-    if extra.get("type") in _WITH_ISBN:
+    if extra.get("type") in _WITH_ISBN and "issn" in extra:
         extra["isbn"] = extra.pop("issn")
-    known = {*_EXTRA, *_PEOPLE, *_TITLE, *_AUTHOR, *_VENUE, *_YEAR, *_ABSTRACT, *_LINKS, "SP", "EP", "KW", "DO", "PMID", "PMC"}
-    for tag in record.values.keys() - known if not record.medline else ():
+    for tag in record.keys() - _TAKEN - _EXTRA.keys() - _PEOPLE.keys() if not medline else ():
         kept = [each for each in record.all(tag) if not each.startswith(_OWN_ID)]
         extra[tag.lower()] = "; ".join(unique(kept))
     return {name: value for name, value in extra.items() if value}

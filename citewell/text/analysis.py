@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +36,8 @@ STOP_WORDS = frozenset(
 
 _TABLE = bytes(byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isalnum() else 32 for byte in range(256))
 """For UTF-8: ASCII letters in lower case, digits and the bytes of other letters as they are, all else a space."""
+Numbers = npt.NDArray[np.int32]
+
 _MARKS = re.compile(r"[\u0300-\u036f]")
 _OTHER_PUNCTUATION = re.compile(r"[^\w\x00-\x7f]+")
 
@@ -56,14 +60,26 @@ def term_hash(stem: bytes) -> int:
     return int.from_bytes(blake2b(stem, digest_size=8).digest(), "little", signed=True) or 1
 
 
+class _Memory(dict[bytes, int]):
+    """Remembers what a function says of each piece of text."""
+
+    def __init__(self, number: Callable[[bytes], int]) -> None:
+        super().__init__()
+        self._ask = number
+
+    def __missing__(self, piece: bytes) -> int:
+        number = self[piece] = self._ask(piece)
+        return number
+
+
 class Vocabulary:
     """Raw tokens to term numbers, in order of first sight; number 0 is every stop word."""
 
     def __init__(self) -> None:
         self.hashes: list[int] = [0]
         """The hash of each term, by its number."""
-        self._by_piece: dict[bytes, int] = {}
-        self._phrases: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
+        self._by_piece = _Memory(self._number)
+        self._phrases: list[Numbers] = [np.zeros(0, np.int32)]
         self._by_token: dict[bytes, int] = {}
         self._by_hash: dict[int, int] = {}
         self._stemmer = Stemmer.Stemmer("english", 0)
@@ -71,20 +87,27 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._by_piece)
 
-    def numbers(self, text: str) -> npt.NDArray[np.int32]:
-        """The term numbers of `text`, in order, repeats included, stop words left out."""
-        pieces = _pieces(text)
-        known = self._by_piece
-        try:
-            found = np.fromiter(map(known.__getitem__, pieces), np.int32, len(pieces))
-        except KeyError:
-            for piece in set(pieces).difference(known):
-                known[piece] = self._number(piece)
-            found = np.fromiter(map(known.__getitem__, pieces), np.int32, len(pieces))
-        counted: npt.NDArray[np.int32] = found[found != 0]
-        if len(counted) and counted.min() < 0:
-            counted = np.concatenate([self._phrases[-n] if n < 0 else np.array([n], np.int32) for n in counted])
-        return counted
+    def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+        """The term numbers of all texts one after the other, without stop words, and how many each text has."""
+        pieces = [_pieces(text) for text in texts]
+        flat = list(chain.from_iterable(pieces))
+        found = np.fromiter(map(self._by_piece.__getitem__, flat), np.int32, len(flat))
+        owners = np.repeat(np.arange(len(texts)), [len(each) for each in pieces])
+        found, owners = self._spelt_out(found[found != 0], owners[found != 0])
+        return found, np.bincount(owners, minlength=len(texts)).astype(np.int32)
+
+    def _spelt_out(self, found: Numbers, owners: npt.NDArray[np.int64]) -> tuple[Numbers, npt.NDArray[np.int64]]:
+        """Replace the negative numbers, each of which stands for several terms."""
+        several = np.flatnonzero(found < 0)
+        if not len(several):
+            return found, owners
+        sizes = np.ones(len(found), np.int64)
+        sizes[several] = [len(self._phrases[-number]) for number in found[several]]
+        starts = np.cumsum(sizes) - sizes
+        spelt = np.repeat(found, sizes)
+        for at in several:
+            spelt[starts[at] : starts[at] + sizes[at]] = self._phrases[-found[at]]
+        return spelt, np.repeat(owners, sizes)
 
     def _number(self, piece: bytes) -> int:
         """The number of the term that a piece of text holds, or minus the place of its several terms in `_phrases`."""

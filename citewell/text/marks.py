@@ -15,9 +15,8 @@ from citewell.text.sentences import split_sentences
 _PLACE = re.compile(r"\x00(\d+)\x00")
 _SPACE = re.compile(r"\s+")
 
-REACH = 2000
+REACH = 1000
 """The most characters of a context on either side of its mark."""
-_REACH = 1500
 
 Span = tuple[int, int, list[Reference]]
 """Start and end of a citation mark in a paragraph, and what it cites."""
@@ -48,14 +47,14 @@ def contexts(text: str, spans: Sequence[Span], section: str = "", first_id: int 
 
 def _ending(before: str, sentence: str, at: int) -> str:
     """What stands to the left of a place. A "sentence" of a damaged text may hold thousands of them: hence the bound."""
-    left = f"{before[-_REACH:]} {sentence[max(0, at - _REACH) : at]}"
-    return left if len(left) <= _REACH else left[-_REACH:].partition(" ")[2]
+    left = f"{before[-REACH:]} {sentence[max(0, at - REACH) : at]}"
+    return left if len(left) <= REACH else left[-REACH:].partition(" ")[2]
 
 
 def _beginning(sentence: str, at: int, after: str) -> str:
     """What stands to the right of a place, as far as `_ending` goes to the left."""
-    right = f"{sentence[at : at + _REACH]} {after[:_REACH]}"
-    return right if len(right) <= _REACH else right[:_REACH].rpartition(" ")[0]
+    right = f"{sentence[at : at + REACH]} {after[:REACH]}"
+    return right if len(right) <= REACH else right[:REACH].rpartition(" ")[0]
 
 
 def _numbered(text: str, spans: Sequence[Span]) -> str:

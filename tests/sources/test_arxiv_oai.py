@@ -81,6 +81,7 @@ def test_a_truncated_file(tmp_path: Path) -> None:
         ("The X Collaboration: A. One, B. Two", ["The X Collaboration", "A. One", "B. Two"]),
         ("A. One (a, b and c), B. Two ((1) X, (2) Y", ["A. One", "B. Two"]),
         ("Alexander Anderson", ["Alexander Anderson"]),
+        ("A. One, Jr., B. Two, III", ["A. One Jr.", "B. Two III"]),
         ("", []),
     ],
 )

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from reading import DATA, SAMPLES, needs_samples, papers, problems, taken
 
-from citewell.papers import Paper, Problem
+from citewell.papers import Context, Paper, Problem
 from citewell.sources import InputError, bibtex, bibtex_entries
 
 
-def read(written: str | bytes, folder: Path) -> list[Paper | Problem]:
-    return taken(bibtex, written if isinstance(written, bytes) else written.encode(), folder)  # type: ignore[return-value]
+def read(written: str | bytes, folder: Path) -> list[Paper | Context | Problem]:
+    return taken(bibtex, written if isinstance(written, bytes) else written.encode(), folder)
 
 
 def one(written: str, folder: Path) -> Paper:
@@ -164,7 +164,7 @@ def test_comments_and_preambles_are_ignored(tmp_path: Path) -> None:
         "@misc{a, % a remark\n title={T}, % another\n}\n@comment{never closed\n@misc{b, title={U}}\n"
     )
     found = read(written, tmp_path)
-    assert [each.title for each in papers(found)][-2:] == ["T", "U"]  # type: ignore[arg-type]
+    assert [each.title for each in papers(found)][-2:] == ["T", "U"]
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_comments_and_preambles_are_ignored(tmp_path: Path) -> None:
 )
 def test_a_bad_entry_costs_itself_and_is_named(bad: str, key: str, reason: str, tmp_path: Path) -> None:
     found = read(f"@misc{{first, title={{First}}}}\n\n{bad}@misc{{last, title={{Last}}}}\n", tmp_path)
-    assert [each.title for each in papers(found)] == ["First", "Last"]  # type: ignore[arg-type]
-    (problem,) = problems(found)  # type: ignore[arg-type]
+    assert [each.title for each in papers(found)] == ["First", "Last"]
+    (problem,) = problems(found)
     assert problem.line == 3
     assert reason in problem.reason
     assert key in problem.reason
@@ -195,13 +195,22 @@ def test_a_bad_entry_costs_itself_and_is_named(bad: str, key: str, reason: str, 
 
 def test_the_last_entry_may_be_cut_off(tmp_path: Path) -> None:
     found = read("@misc{a, title={A}}\n@misc{b, title={B", tmp_path)
-    assert [each.title for each in papers(found)] == ["A"]  # type: ignore[arg-type]
-    assert [each.line for each in problems(found)] == [2]  # type: ignore[arg-type]
+    assert [each.title for each in papers(found)] == ["A"]
+    assert [each.line for each in problems(found)] == [2]
+
+
+def test_entries_for_styles_are_no_papers_and_no_problems(tmp_path: Path) -> None:
+    assert read("@IEEEtranBSTCTL{ctl, CTLuse_forced_etal = {yes}}\n@set{s, entryset = {a,b}}", tmp_path) == []
+
+
+def test_markup_of_publishers_is_taken_out(tmp_path: Path) -> None:
+    paper = one("@misc{a, title={An <i>n</i>-Gram}, abstract={<p>One.</p><p>p < 0.05</p>}}", tmp_path)
+    assert (paper.title, paper.abstract) == ("An n-Gram", "One. p < 0.05")
 
 
 def test_entries_on_one_line_and_repeated_keys(tmp_path: Path) -> None:
     found = read("@misc{a, title={A}}@misc{a,title={B},} @misc{a, title={C}}", tmp_path)
-    assert [each.title for each in papers(found)] == ["A", "B", "C"]  # type: ignore[arg-type]
+    assert [each.title for each in papers(found)] == ["A", "B", "C"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
@@ -210,15 +219,15 @@ def test_encodings_and_line_ends(encoding: str, newline: str, tmp_path: Path) ->
     written = "@misc{a,\n title={Über “Ähren”}\n}\n@misc{b, title B}\n@misc{c, title={C}}\n".replace("\n", newline)
     found = read(written.encode(encoding), tmp_path)
     assert bibtex.matches(written.encode(encoding))
-    assert [each.title for each in papers(found)] == ["Über “Ähren”", "C"]  # type: ignore[arg-type]
-    assert [each.line for each in problems(found)] == [4]  # type: ignore[arg-type]
+    assert [each.title for each in papers(found)] == ["Über “Ähren”", "C"]
+    assert [each.line for each in problems(found)] == [4]
 
 
 def test_entries_longer_than_a_piece_of_the_file(tmp_path: Path) -> None:
     long = "word " * 200_000
     found = read(f"@misc{{a, title={{A}}, abstract={{{long}{{x}}}}}}\n@misc{{b, title={{B}}}}", tmp_path)
-    assert [each.title for each in papers(found)] == ["A", "B"]  # type: ignore[arg-type]
-    assert len(papers(found)[0].abstract) == 1_000_001  # type: ignore[arg-type]
+    assert [each.title for each in papers(found)] == ["A", "B"]
+    assert len(papers(found)[0].abstract) == 1_000_001
 
 
 @pytest.mark.parametrize(

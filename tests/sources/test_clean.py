@@ -29,6 +29,20 @@ def test_text(given: object, expected: str) -> None:
     assert clean.text(given) == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("H<sub>2</sub>O and <i>E. coli</i>", "H2O and E. coli"),
+        ("<jats:title>Abstract</jats:title><jats:p>One.</jats:p><jats:p>Two.</jats:p>", "Abstract One. Two."),
+        ('<span class="x">a</span><br/>b', "a b"),
+        ("p < 0.05 and q > 3, a<b and c>d", "p < 0.05 and q > 3, a<b and c>d"),
+        (None, ""),
+    ],
+)
+def test_markup(given: object, expected: str) -> None:
+    assert clean.untagged(given) == expected
+
+
 def test_lines_keeps_what_can_be_stored() -> None:
     assert clean.lines("one\n\n  two\ttabs\r\n") == "one\n\n  two\ttabs\r\n"
     assert clean.lines("a\x00\udfffb\n") == "ab\n"

@@ -1,0 +1,37 @@
+"""Draws ``demo.svg``, the picture in the README, from what ``citewell suggest`` really prints: ``make docs``."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from citewell import demo
+from citewell.cli.suggest import print_tables
+from citewell.library import Library
+from citewell.papers import Query
+from citewell.pipeline import pipeline
+
+PICTURE = Path(__file__).with_name("demo.svg")
+_GAP = "documents are mixtures of topics that a generative model infers from their words, as in TARGETCIT"
+
+
+def picture() -> str:
+    """A gap and three suggestions for it, as a terminal shows them."""
+    console = Console(record=True, width=104, file=io.StringIO(), force_terminal=True)
+    with tempfile.TemporaryDirectory() as folder:
+        library = Library(folder)
+        library.add([demo.path("library.jsonl")])
+        query = Query("local", context=_GAP)
+        console.print(
+            f'$ citewell suggest -k 3 --context "{_GAP.replace("TARGETCIT", "[?]")}"\n', highlight=False, markup=False
+        )
+        print_tables([(query, pipeline().suggest(library, query, 3))], console)
+        library.close()
+    return console.export_svg(title="citewell")
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(picture(), encoding="utf-8")

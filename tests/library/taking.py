@@ -1,0 +1,49 @@
+"""What the tests of the library share: taking records in without a file, and looking at what came of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from citewell.library import schema
+from citewell.library.intake import Intake
+from citewell.papers import Context, Paper
+
+TABLES = ("papers", "ids", "citations", "waiting", "contexts", "targets", "parked", "sentences", "meta")
+
+
+@contextmanager
+def store(folder: Path) -> Iterator[sqlite3.Connection]:
+    """A new store, or one that is there, open for writing."""
+    folder.mkdir(exist_ok=True)
+    db = schema.create(folder)
+    # The tests that cut the power have their own files; here a sync would only cost time.
+    db.execute("PRAGMA synchronous = OFF")
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def take(db: sqlite3.Connection, *batches: Sequence[Paper | Context]) -> list[int]:
+    """Take in batches, a transaction each; returns how many papers of each were new."""
+    intake = Intake(db)
+    counts = []
+    for batch in batches:
+        with schema.transaction(db):
+            counts.append(intake.take(batch))
+    return counts
+
+
+def dump(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
+    """Everything in the store except what is still to be indexed."""
+    return {table: sorted(db.execute(f"SELECT * FROM {table}"), key=repr) for table in TABLES}
+
+
+def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
