@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -43,9 +44,10 @@ def command(folder: Path, size: int, as_json: bool) -> None:
     )
     print_tables(answers)
     click.echo("Try it yourself:")
+    program = "python -m citewell" if sys.argv[0].endswith(".py") else sys.argv[0]
     for line in (
-        f"citewell suggest {draft} --library {library.folder}",
-        f'citewell search "how do long queries change BM25?" --library {library.folder}',
-        f"citewell show nogueira2020evaluating --library {library.folder}",
+        f"suggest {draft} --library {library.folder}",
+        f'search "how do long queries change BM25?" --library {library.folder}',
+        f"show nogueira2020evaluating --library {library.folder}",
     ):
-        click.echo(f"  {line}")
+        click.echo(f"  {program} {line}")

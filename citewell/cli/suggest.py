@@ -147,6 +147,7 @@ def print_tables(answers: Answers, console: Console | None = None) -> None:
             paper = Text.assemble((s.paper.title or s.paper.id, "bold"), "\n", (byline(s.paper), ""), "\n", (s.paper.id, "dim"))
             table.add_row(str(s.rank), paper, Text("\n".join(reason.text for reason in s.reasons)))
         console.print(table)
+        console.print()
 
 
 def _heading(query: Query) -> str:

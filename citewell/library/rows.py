@@ -145,9 +145,13 @@ def absorb(row: Row, other: Row) -> None:
     merge(row, other.paper, other.paper.ids)
     _note(row, "id", row.paper.id, other.paper.id)
     for name, values in other.also.items():
-        mine = row.paper.extra.get(name[6:]) if name.startswith("extra.") else getattr(row.paper, name)
         for value in values:
-            _note(row, name, mine, value)
+            if name == "date":
+                merge(row, Paper(date=value), ())
+            else:
+                _note(
+                    row, name, row.paper.extra.get(name[6:]) if name.startswith("extra.") else getattr(row.paper, name), value
+                )
 
 
 def _note(row: Row, name: str, mine: object, value: object) -> bool:
@@ -224,7 +228,8 @@ def mark_dirty(db: sqlite3.Connection, fields: Mapping[int, int]) -> None:
     """Note that these fields of these papers must be indexed again."""
     db.executemany(
         "INSERT INTO dirty (paper, fields) VALUES (?, ?)"
-        " ON CONFLICT DO UPDATE SET fields = fields | excluded.fields, taken = 0", sorted(fields.items())
+        " ON CONFLICT DO UPDATE SET fields = fields | excluded.fields, taken = 0",
+        sorted(fields.items()),
     )
 
 

@@ -31,7 +31,8 @@ EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "150"))
 
 # -- made-up records --------------------------------------------------------------------------------------------------------
 
-IDS = ["doi:10.1000/1", "arxiv:2001.00001", "pmid:11", "acl:P19-1001", "doi:10.18653/v1/p19-1001", "openalex:W5", "set:7"]
+IDS = ["doi:10.1000/1", "arxiv:2001.00001", "pmid:11", "acl:P19-1001", "doi:10.18653/v1/p19-1001", "openalex:W5", "corpus:6"]
+IDS += [f"set:{number}" for number in range(5)]
 TITLES = ["", "On graphs", "ON GRAPHS!", "Deep trees", "Éditorial", "Editorial"]
 AUTHORS = [[], ["Ada Lovelace"], ["A. Lovelace", "Bob Stone"], ["Stone, Bob"], ["Cy Young"]]
 YEARS = [None, 2018, 2019, 2020, 2022]
@@ -67,7 +68,7 @@ def papers(draw: st.DrawFn) -> Paper:
         draw(st.sampled_from(YEARS)),
         draw(st.sampled_from(DATES)),
         draw(st.sampled_from(["", "Here", "There"])),
-        draw(st.lists(st.sampled_from(IDS), min_size=0 if title else 1, max_size=3, unique=True)),
+        draw(st.lists(st.sampled_from(IDS), min_size=0 if title else 1, max_size=2, unique=True)),
         draw(st.sampled_from(["", "a", "b"])),
         draw(st.lists(st.sampled_from(["graph", "tree"]), max_size=2, unique=True)),
         draw(st.lists(references(), max_size=3)),
@@ -77,7 +78,7 @@ def papers(draw: st.DrawFn) -> Paper:
     )
 
 
-records = st.lists(papers() | papers() | contexts(citing=True), min_size=1, max_size=9)
+records = st.lists(papers() | papers() | papers() | contexts(citing=True), min_size=5, max_size=10)
 
 
 @st.composite

@@ -1,0 +1,190 @@
+"""Disks fill, files are cut short, folders are not ours: one clear line each, and what was committed stays readable."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from citewell.errors import CitewellError
+from citewell.library import Library
+from citewell.papers import Query
+from citewell.pipeline import suggest
+
+
+def write(path: Path, papers: int, words: int = 30, first: int = 0) -> Path:
+    with path.open("w") as out:
+        for number in range(first, first + papers):
+            abstract = " ".join(f"word{(number * step) % 997}" for step in range(1, words))
+            out.write(
+                json.dumps({"id": f"p{number}", "title": f"Paper number{number}", "abstract": abstract, "year": 2001}) + "\n"
+            )
+    return path
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    library = Library(tmp_path / "library")
+    library.add([write(tmp_path / "papers.jsonl", 300)])
+    return library
+
+
+def citewell(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "citewell", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def segment(library: Library) -> Path:
+    return next((library.folder / "index").glob("own-*.seg"))
+
+
+def test_a_second_writer_is_told_who_holds_the_library(library: Library, tmp_path: Path) -> None:
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, time; from citewell.library.lock import writing; from pathlib import Path\n"
+            "with writing(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)",
+            str(library.folder),
+        ],
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        refused = citewell("add", tmp_path / "papers.jsonl", "--library", library.folder)
+        assert refused.returncode == 1
+        assert refused.stderr.count("\n") == 1
+        assert f"process {holder.pid}" in refused.stderr
+        assert suggest(library, Query(title="number7")), "readers do not wait"
+    finally:
+        holder.kill()
+        holder.wait()
+    assert citewell("add", tmp_path / "papers.jsonl", "--library", library.folder).returncode == 0, (
+        "the lock died with its holder"
+    )
+
+
+def test_a_truncated_segment_is_named_and_mended(library: Library) -> None:
+    path = segment(library)
+    path.write_bytes(path.read_bytes()[:100])
+    answer = citewell("suggest", "--title", "number7", "--library", library.folder)
+    assert answer.returncode == 0
+    assert path.name in answer.stderr and "rebuild" in answer.stderr and "Traceback" not in answer.stderr
+    checked = citewell("library", "check", "--library", library.folder)
+    assert checked.returncode == 1 and path.name in checked.stdout and "rebuild" in checked.stdout
+    library.rebuild()
+    assert library.check().sound
+    assert suggest(library, Query(title="number7"))
+
+
+def test_a_flipped_byte_is_found(library: Library) -> None:
+    path = segment(library)
+    content = bytearray(path.read_bytes())
+    content[-20] ^= 0xFF
+    path.write_bytes(content)
+    assert any("checksum" in line for line in library.check().index)
+    library.rebuild()
+    assert library.check().sound
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"format": 99}'])
+def test_a_damaged_manifest_is_mended(library: Library, content: bytes) -> None:
+    (library.folder / "index" / "manifest.json").write_bytes(content)
+    answer = citewell("suggest", "--title", "number7", "--library", library.folder)
+    assert answer.returncode == 1 and "rebuild" in answer.stderr and answer.stderr.count("\n") == 1
+    assert citewell("show", "p7", "--library", library.folder).returncode == 0, "the store needs no index"
+    library.rebuild()
+    assert library.check().sound
+
+
+def test_a_lost_index_is_said_and_mended(library: Library) -> None:
+    subprocess.run(["rm", "-r", str(library.folder / "index")], check=True)
+    assert not library.check().sound
+    library.rebuild()
+    assert library.check().sound
+
+
+def test_a_store_that_is_no_database_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "library.sqlite").write_bytes(b"not a database" * 1000)
+    failed = citewell("library", "info", "--library", tmp_path)
+    assert failed.returncode == 1 and failed.stderr.count("\n") == 1
+
+
+def mount(*arguments: str) -> None:
+    done = subprocess.run(["mount", *arguments], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
+
+
+@pytest.fixture
+def read_only(library: Library) -> Iterator[Path]:
+    """The library's folder on a file system that cannot be written to."""
+    folder = str(library.folder)
+    mount("--bind", folder, folder)
+    mount("-o", "remount,ro,bind", folder)
+    yield library.folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def test_a_read_only_folder_can_be_read_but_not_written(read_only: Path, tmp_path: Path) -> None:
+    read = citewell("suggest", "--title", "number7", "--library", read_only)
+    assert read.returncode == 0, read.stderr
+    assert "number7" in read.stdout
+    assert citewell("library", "check", "--library", read_only).returncode == 0
+    written = citewell("add", tmp_path / "papers.jsonl", "--library", read_only)
+    assert written.returncode == 1 and written.stderr.count("\n") == 1
+    assert "cannot write" in written.stderr
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of six megabytes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount("-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder))
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(small_disk: Path, tmp_path: Path) -> None:
+    folder = small_disk / "library"
+    assert citewell("add", write(tmp_path / "few.jsonl", 300), "--library", folder).returncode == 0
+    many = write(tmp_path / "many.jsonl", 20_000, 100, first=1000)
+    full = citewell("add", many, "--library", folder)
+    assert full.returncode == 1
+    assert full.stderr.count("\n") == 1 and "full" in full.stderr, full.stderr
+    assert citewell("suggest", "--title", "number7", "--library", folder).returncode == 0
+    checked = citewell("library", "check", "--library", folder)
+    assert checked.returncode == 0, checked.stdout
+    subprocess.run(["mount", "-o", "remount,size=200m", str(small_disk)], check=True)
+    assert citewell("add", many, "--library", folder).returncode == 0
+    assert len(Library(folder)) == 20_300
+    assert Library(folder).check().sound
+
+
+def test_readers_see_the_last_commit_while_a_writer_is_at_work(library: Library, tmp_path: Path) -> None:
+    more = write(tmp_path / "more.jsonl", 20_000, first=1000)
+    adding = subprocess.Popen(
+        [sys.executable, "-m", "citewell", "add", str(more), "--library", str(library.folder)], stdout=subprocess.DEVNULL
+    )
+    seen = []
+    while adding.poll() is None:
+        with Library(library.folder) as reader:
+            assert suggest(reader, Query(title="number7"))[0].paper.id == "p7"
+            seen.append(len(reader))
+        time.sleep(0.01)
+    assert adding.returncode == 0
+    assert seen == sorted(seen) and seen[0] >= 300
+    assert len(Library(library.folder)) == 20_300
+
+
+def test_what_cannot_be_found_is_not_removed(library: Library) -> None:
+    with pytest.raises(CitewellError, match="nothing was removed"):
+        library.remove(["p1", "nobody"])
+    assert len(library) == 300

@@ -1,0 +1,129 @@
+"""A process that adds papers is killed, for real, at random moments."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from citewell.library import Library
+
+KILLS = int(os.environ.get("CITEWELL_KILLS", "10"))
+PAPERS = 3000
+
+# The real add, with batches so small that it commits, indexes, merges and starts its worker many times a second.
+DRIVER = """
+import sys
+from citewell.library import Library, adding, indexer
+adding._BATCH_RECORDS = 40
+indexer._WORTH_A_WORKER = 300
+indexer._STACK_HEIGHT = 2
+library = Library(sys.argv[1])
+library.add(sys.argv[2:])
+"""
+
+
+def contents(folder: Path) -> dict[str, list[tuple[object, ...]]]:
+    """What a library says, without the numbers that it happens to use."""
+    with Library(folder) as library:
+        db = library.store.db
+        return {
+            "papers": sorted(db.execute("SELECT id, title, abstract, year FROM papers")),
+            "citations": sorted(
+                db.execute(
+                    "SELECT a.id, b.id FROM citations JOIN papers AS a ON a.num = citing JOIN papers AS b ON b.num = cited"
+                )
+            ),
+            "waiting": sorted(db.execute("SELECT key, id FROM waiting JOIN papers ON num = citing")),
+            "contexts": sorted(db.execute("SELECT contexts.id, text FROM contexts")),
+            "indexed": [tuple(len(library.index.listed(name)) for name in ("own", "cited", "citing"))],
+        }
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("source") / "papers.jsonl"
+    chance = random.Random(7)
+    words = [f"word{number}" for number in range(500)]
+    with path.open("w") as out:
+        for number in range(PAPERS):
+            paper = {
+                "id": f"p{number}",
+                "title": f"Paper {number} on {chance.choice(words)}",
+                "abstract": " ".join(chance.choices(words, k=40)),
+                "authors": ["Ada Author"],
+                "year": 2000 + number % 20,
+                "references": [f"p{chance.randrange(PAPERS + 100)}" for _ in range(3)],
+            }
+            out.write(json.dumps(paper) + "\n")
+            if number % 3 == 0:
+                cited = f"p{chance.randrange(PAPERS)}"
+                context = {"id": f"c{number}", "citing": f"p{number}", "cited": [cited], "text": "as TARGETCIT says"}
+                out.write(json.dumps(context) + "\n")
+    return path
+
+
+def start(folder: Path, source: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", DRIVER, str(folder), str(source)], start_new_session=True)
+
+
+def committed(folder: Path) -> set[str]:
+    try:
+        with Library(folder) as library:
+            return {name for (name,) in library.store.db.execute("SELECT id FROM papers")}
+    except Exception:  # the store is not there yet
+        return set()
+
+
+def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
+    undisturbed = tmp_path / "undisturbed"
+    begun = time.monotonic()
+    assert start(undisturbed, source).wait() == 0
+    duration = time.monotonic() - begun
+    expected = contents(undisturbed)
+    assert len(expected["papers"]) == PAPERS
+    chance = random.Random(os.environ.get("CITEWELL_KILL_SEED", "1"))
+    folder = tmp_path / "killed"
+    kills = 0
+    while kills < KILLS:
+        adding = start(folder, source)
+        time.sleep(chance.uniform(0.05, 0.7) * duration)
+        before = committed(folder)
+        os.killpg(adding.pid, signal.SIGKILL)
+        killed = adding.wait() == -signal.SIGKILL
+        if not before:
+            continue
+        verdict = Library(folder).check()
+        assert verdict.sound, verdict
+        assert before <= committed(folder)
+        if killed:
+            kills += 1
+        else:
+            assert contents(folder) == expected
+            shutil.rmtree(folder)
+    assert start(folder, source).wait() == 0
+    assert Library(folder).check().sound
+    assert contents(folder) == expected
+
+
+def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
+    adding = start(tmp_path / "library", source)
+    while len(committed(tmp_path / "library")) < 400:
+        time.sleep(0.02)
+    os.killpg(adding.pid, signal.SIGKILL)
+    adding.wait()
+    with Library(tmp_path / "library") as library:
+        ((records,),) = library.store.db.execute("SELECT records FROM imports")
+        known = len(library)
+    assert records >= 400
+    outcome = Library(tmp_path / "library").add([source])
+    assert outcome.papers == PAPERS, "the whole file is accounted for"
+    assert outcome.new_papers == PAPERS - known
