@@ -55,15 +55,11 @@ class Face(NamedTuple):
     """The `title_key` of every title that some source gave it."""
     years: set[int]
     families: set[str]
-    """The family names of its authors."""
 
 
-def face(titles: Iterable[str], years: Iterable[int | None], authors: Iterable[str]) -> Face:
-    return Face(
-        {key for title in titles if (key := title_key(title)) is not None},
-        {year for year in years if year is not None},
-        {family for author in authors for name in author.split(";") if (family := family_name(name))},
-    )
+def families(authors: Iterable[str]) -> set[str]:
+    """The family names of authors; several names in one string count each."""
+    return {family for author in authors for name in author.split(";") if (family := family_name(name))}
 
 
 def same_years(some: Iterable[int], others: Iterable[int]) -> bool:

@@ -19,7 +19,7 @@ from citewell.identifiers import implied
 from citewell.library import rows
 from citewell.library.identity import (
     Face,
-    face,
+    families,
     hash64,
     paper_keys,
     reference_hash,
@@ -161,8 +161,8 @@ class Intake:
         keys = paper_keys(paper)
         found = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
         title = title_key(paper.title)
-        if not found and title in self._titles:
-            twin = self._twin(face([paper.title], [paper.year], paper.authors), None)
+        if not found and title in self._titles and paper.year is not None:
+            twin = self._twin(Face({title}, {paper.year}, families(paper.authors)), None)
             found = [twin.num] if twin is not None else []
         if not found:
             row = self._create(paper, title, keys)
@@ -301,7 +301,7 @@ class Intake:
         found = list(dict.fromkeys(self._current(self._keys[key]) for key in keys if key in self._keys))
         if title is not None and year is not None:
             for num in map(self._current, self._titles.get(title, ())):
-                if num not in found and same_years(self._row(num).face().years, [year]):
+                if num not in found and same_years(self._row(num).years(), [year]):
                     found.append(num)
         if len(found) > 1:
             # Of several that it may mean it keeps the one that it was first taken for, so that adding it again changes nothing.

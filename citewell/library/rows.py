@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from citewell.identifiers import recognise
-from citewell.library.identity import Face, face, hash64, title_key, title_name
+from citewell.library.identity import Face, families, hash64, title_key, title_name
 from citewell.papers import Paper
 
 _SCHEMES = ("doi", "acl", "arxiv", "pmid", "pmcid", "openalex", "s2", "corpus", "dblp", "mag")
@@ -57,14 +57,13 @@ class Row:
         keys = {title_key(title) for title in self.also.get("title", ())} | {self.title_key}
         return {key for key in keys if key is not None}
 
+    def years(self) -> set[int]:
+        years = {int(year) for year in self.also.get("year", ())}
+        return years if self.paper.year is None else years | {self.paper.year}
+
     def face(self) -> Face:
         """What it is known by beside its identifiers, from all its sources."""
-        paper, also = self.paper, self.also
-        return face(
-            [paper.title, *also.get("title", ())],
-            [paper.year, *map(int, also.get("year", ()))],
-            [*paper.authors, *also.get("authors", ())],
-        )
+        return Face(self.titles(), self.years(), families([*self.paper.authors, *self.also.get("authors", ())]))
 
     def values(self) -> tuple[object, ...]:
         """The row's columns in the table's order."""

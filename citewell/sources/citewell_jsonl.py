@@ -41,7 +41,7 @@ def matches(head: bytes) -> bool:
     keys = first_record(head).keys()
     if keys >= {"citing", "cited"} or keys >= _EVIDENCE:
         return True
-    ours = bool(keys & _OURS) or ("abstract" in keys and "type" not in keys)
+    ours = bool(keys & _OURS) or "type" not in keys
     return "title" in keys and bool(keys & {"id", "ids", "doi"}) and ours and not keys & _FOREIGN
 
 
@@ -112,7 +112,8 @@ def _paper(record: Json, naming: Naming, safe: bool) -> Paper:
 def _add_unusual(paper: Paper, record: Json, naming: Naming) -> None:
     """Take the fields that few lines have, and keep those that nobody knows."""
     if given := _given_ids(record.get("ids"), naming):
-        paper.ids = unique(given + [known for known in paper.ids if recognise(known)])
+        # The line's own id stays among them: other lines cite the paper by it.
+        paper.ids = unique(given + paper.ids)
     for scheme in _SCHEMES:
         if value := record.get(scheme):
             _add(paper.ids, canonical(scheme, text(value)))

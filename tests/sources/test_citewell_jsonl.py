@@ -62,7 +62,7 @@ def test_ids_of_no_scheme_belong_to_the_namespace_everywhere(tmp_path: Path) -> 
 
 def test_ids_that_are_given_stay(tmp_path: Path) -> None:
     (paper,) = read(tmp_path, {"id": "7", "title": "T", "ids": ["other:7", "https://doi.org/10.9999/X", "9"]})
-    assert paper.ids == ["other:7", "doi:10.9999/x", "set:9"]
+    assert paper.ids == ["other:7", "doi:10.9999/x", "set:9", "set:7"]
 
 
 def test_unknown_fields_are_kept(tmp_path: Path) -> None:
