@@ -14,6 +14,7 @@ import msgspec
 
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Context, Paper, Problem, Reference, Sentence
+from citewell.sources import openalex
 from citewell.sources.clean import Json, date, lines, mapping, names, sequence, strings, text, unique, year
 from citewell.sources.json_records import decode, first_record
 from citewell.sources.source import Source
@@ -27,7 +28,7 @@ _OURS = frozenset(("authors", "year", "venue", "references", "sentences", "ids")
 _FOREIGN = frozenset(
     {"author", "issued", "container-title", "authorships", "referenced_works", "abstract_inverted_index", "paperId", "paper_id"}
     | {"corpusid", "paperAbstract", "outCitations", "inCitations", "externalIds", "authors_parsed", "versions", "update_date"}
-    | {"publication_year", "publication_date", "display_name"}
+    | {"publication_year", "publication_date", "display_name", "DOI", "PMID", "PMCID", "URL", "ISBN", "ISSN", "citation-key"}
 )
 _CONTEXT = frozenset(("citing", "cited", "text"))
 _EVIDENCE = frozenset(("question", "documents"))
@@ -42,7 +43,8 @@ def matches(head: bytes) -> bool:
     if keys >= {"citing", "cited"} or keys >= _EVIDENCE:
         return True
     ours = bool(keys & _OURS) or "type" not in keys
-    return "title" in keys and bool(keys & {"id", "ids", "doi"}) and ours and not keys & _FOREIGN
+    named = "title" in keys and bool(keys & {"id", "ids", "doi"})
+    return named and ours and not keys & _FOREIGN and not openalex.matches(head)
 
 
 def read(source: Source) -> Iterator[Paper | Context | Problem]:

@@ -90,6 +90,14 @@ def test_a_record_longer_than_the_head_is_recognised_by_its_first_fields(file: s
     assert claims(json.dumps(record).encode()[: 64 * 1024]) == [FILES[file]]
 
 
+def test_records_of_few_fields() -> None:
+    assert claims(b'{"id": "a", "title": "T", "DOI": "10.1/x"}') == ["csl_json"]
+    assert claims(b'[{"id": "a", "title": "T", "type": "book"}]') == ["csl_json"]
+    assert claims(b'{"id": "a", "title": "T"}') == ["citewell_jsonl"]
+    assert claims(b'{"id": "https://openalex.org/W1", "title": "T"}') == ["openalex"]
+    assert claims(b'{"paperId": null, "title": "T"}') == ["semantic_scholar"]
+
+
 def test_text_inside_values_convinces_nobody() -> None:
     titles = [
         "@article{a, title={B}}",
