@@ -17,7 +17,7 @@ from typing import BinaryIO
 from citewell.papers import Problem
 
 HEAD_BYTES = 64 * 1024
-MAX_LINE_BYTES = 64 * 1024 * 1024
+MAX_LINE_BYTES = 16 * 1024 * 1024
 _BOMB_RATIO = 250
 _BOMB_BYTES = 64 * 1024 * 1024
 _CHUNK = 1024 * 1024

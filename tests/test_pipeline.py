@@ -1,0 +1,79 @@
+"""Pipelines by name, and the reasons they give."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from citewell import CitewellError, Library, Query, suggest
+from citewell.pipeline import definitions, pipeline
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    records = [
+        {"id": "lda", "title": "Topic models of documents", "year": 2003, "venue": "JMLR"},
+        {"id": "user", "title": "Using topic models", "year": 2010, "venue": "ACL", "references": ["lda"]},
+        {"id": "survey", "title": "A survey of models", "year": 2015, "references": ["lda", "user", "elsewhere"]},
+        {"id": "other", "title": "Cooking rice", "year": 2012},
+        {"id": "c1", "citing": "survey", "cited": ["lda"], "text": "inference by Gibbs sampling as in TARGETCIT"},
+    ]
+    (tmp_path / "papers.jsonl").write_text("\n".join(map(json.dumps, records)))
+    library = Library(tmp_path / "library")
+    library.add([tmp_path / "papers.jsonl"])
+    return library
+
+
+def found(library: Library, name: str, **query: object) -> list[str]:
+    return [s.paper.id for s in suggest(library, Query(**query), name)]  # type: ignore[arg-type]
+
+
+def test_reasons_name_words_and_citations(library: Library) -> None:
+    first = suggest(library, Query(title="topic models"))[0]
+    assert first.paper.id == "lda"
+    words, citations = first.reasons
+    assert (words.kind, words.data) == ("words", ["topic", "models"])
+    assert citations.text == "cited by 2 other suggestions"
+    assert sorted(citations.data) == ["survey", "user"]
+
+
+def test_cited_contexts_find_what_own_text_does_not(library: Library) -> None:
+    assert found(library, "bm25", title="Gibbs sampling") == []
+    assert found(library, "bm25-contexts", title="Gibbs sampling") == ["lda"]
+    assert found(library, "bm25-citing", title="Gibbs sampling") == ["survey"]
+
+
+def test_the_query_form_is_a_parameter(library: Library) -> None:
+    query = {"title": "rice", "abstract": "topic models"}
+    assert found(library, "bm25-title", **query) == ["other"]
+    assert set(found(library, "bm25", **query)) == {"other", "lda", "user", "survey"}
+
+
+def test_filters_are_masks(library: Library) -> None:
+    assert found(library, "bm25", title="models", before=2010) == ["lda"]
+    assert set(found(library, "bm25", title="models", since=2010)) == {"user", "survey"}
+    assert found(library, "bm25", title="models", venue="acl") == ["user"]
+    assert set(found(library, "bm25", title="models", exclude=["lda", "unknown"])) == {"user", "survey"}
+    before = suggest(library, Query(title="models"), "bm25")
+    after = suggest(library, Query(title="models", exclude=["survey"]), "bm25")
+    assert [s.score for s in after] == [s.score for s in before if s.paper.id != "survey"], "a filter changes no score"
+
+
+def test_a_removed_paper_is_not_suggested_even_by_an_old_reader(library: Library) -> None:
+    assert found(library, "bm25", title="rice") == ["other"]
+    index = library.index
+    Library(library.folder).remove(["other"])
+    library.index = index
+    assert found(library, "bm25", title="rice") == []
+
+
+def test_overrides_replace_parameters() -> None:
+    assert pipeline("bm25", k1=0.5).stages[0].k1 == 0.5  # type: ignore[attr-defined]
+    with pytest.raises(CitewellError, match="no such parameter"):
+        pipeline("bm25", magic=1)
+
+
+def test_every_definition_can_be_built() -> None:
+    assert all(pipeline(name).about for name in definitions())
