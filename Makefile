@@ -20,6 +20,7 @@ format: .venv/installed-dev
 	$(BIN)/ruff format
 
 bench: .venv/installed-bench
+	$(BIN)/python -m benchmarks.cold_start
 	$(BIN)/python -m benchmarks.lexical
 
 docs: .venv/installed-dev

@@ -116,4 +116,6 @@ def waiting_keys(reference: Reference, ids: list[str], title: int | None) -> lis
 
 def reference_hash(keys: list[str], year: int | None) -> int:
     """What tells the references of a paper apart: the keys they wait under, and the year that goes with a title."""
-    return hash64(*sorted(keys), *([str(year)] if keys[-1].startswith("title:") else []))
+    if keys[-1].startswith("title:"):
+        return hash64(*sorted(keys), str(year))
+    return hash64(keys[0]) if len(keys) == 1 else hash64(*sorted(keys))

@@ -298,7 +298,10 @@ class Intake:
 
     def _resolve(self, citing: int, keys: Iterable[str], title: int | None, year: int | None) -> int | None:
         """The paper that has one of these identifiers, else this title in about this year."""
-        found = list(dict.fromkeys(self._current(self._keys[key]) for key in keys if key in self._keys))
+        found: list[int] = []
+        for key in keys:
+            if key in self._keys and (num := self._current(self._keys[key])) not in found:
+                found.append(num)
         if title is not None and year is not None:
             for num in map(self._current, self._titles.get(title, ())):
                 if num not in found and same_years(self._row(num).years(), [year]):
@@ -339,6 +342,7 @@ class Intake:
             "SELECT key, citing, reference, year FROM waiting WHERE key IN", [*arrived, *titles]
         ):
             waiting[citing, reference].append((key, year))
+        in_contexts = self._db.execute("SELECT 1 FROM targets WHERE cited IS NULL LIMIT 1").fetchone()
         for (citing, reference), keys in waiting.items():
             title = next((titles[key] for key, _ in keys if key in titles), None)
             cited = self._resolve(citing, [key for key, _ in keys], title, keys[0][1])
@@ -347,9 +351,13 @@ class Intake:
             self._writes.resolved.add((citing, reference))
             if cited != citing:
                 self._writes.citations.add((citing, cited))
-            if self._db.execute(
-                "UPDATE targets SET cited = ? WHERE citing = ? AND reference = ? AND cited IS NULL", (cited, citing, reference)
-            ).rowcount:
+            if (
+                in_contexts
+                and self._db.execute(
+                    "UPDATE targets SET cited = ? WHERE citing = ? AND reference = ? AND cited IS NULL",
+                    (cited, citing, reference),
+                ).rowcount
+            ):
                 self._writes.dirty[cited] |= CITED
         parked = self._select("SELECT key, hash, context FROM parked WHERE key IN", arrived)
         contexts = [(key, msgspec.json.decode(text, type=Context)) for key, _, text in parked]

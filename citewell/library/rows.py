@@ -54,8 +54,10 @@ class Row:
 
     def titles(self) -> set[int]:
         """The keys of all its titles."""
-        keys = {title_key(title) for title in self.also.get("title", ())} | {self.title_key}
-        return {key for key in keys if key is not None}
+        keys = {self.title_key} if self.title_key is not None else set()
+        if "title" in self.also:
+            keys.update(key for title in self.also["title"] if (key := title_key(title)) is not None)
+        return keys
 
     def years(self) -> set[int]:
         years = {int(year) for year in self.also.get("year", ())}
