@@ -132,7 +132,7 @@ class Adding:
         except InputError as error:
             self.outcome.skip(file.path, None, str(error))
         except OSError as error:
-            if error.filename is None:
+            if error.filename is None or Path(error.filename) != file.path:
                 raise
             self.outcome.skip(file.path, None, error.strerror or str(error))
 

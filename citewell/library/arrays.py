@@ -29,6 +29,14 @@ class DamagedFileError(Exception):
     """A derived file is not what was once written."""
 
 
+class _Place(msgspec.Struct):
+    """Where an array is in its file, as the header says it."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+
+
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[int, int]:
     """Write `arrays` to `path`, durably; returns the file's size and checksum."""
     header, body = _header(arrays)
@@ -59,7 +67,7 @@ def _header(arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[bytes, list[tuple[i
     at = space
     entries, body = {}, []
     for name, array in arrays.items():
-        entries[name] = {"dtype": array.dtype.str, "shape": array.shape, "start": at}
+        entries[name] = _Place(array.dtype.str, array.shape, at)
         body.append((at, array))
         at += -(-array.nbytes // _ALIGN) * _ALIGN
     return msgspec.json.encode(entries).ljust(space - 16), body
@@ -75,16 +83,18 @@ def map_arrays(path: Path, size: int) -> Arrays:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise DamagedFileError(f"{path.name} is missing") from None
+    except (OSError, ValueError) as error:
+        raise DamagedFileError(f"{path.name} cannot be read: {error}") from None
     try:
         if mapped[:8] != _MAGIC:
             raise ValueError("wrong magic")
         length = int.from_bytes(mapped[8:16], "little")
-        header: dict[str, Any] = msgspec.json.decode(mapped[16 : 16 + length])
+        header = msgspec.json.decode(mapped[16 : 16 + length], type=dict[str, _Place])
         return {
-            name: np.frombuffer(mapped, entry["dtype"], int(np.prod(entry["shape"])), entry["start"]).reshape(entry["shape"])
-            for name, entry in header.items()
+            name: np.frombuffer(mapped, place.dtype, int(np.prod(place.shape)), place.start).reshape(place.shape)
+            for name, place in header.items()
         }
-    except (ValueError, TypeError, KeyError, msgspec.DecodeError):
+    except (ValueError, TypeError, OverflowError, SyntaxError, msgspec.DecodeError):
         raise DamagedFileError(f"{path.name} is not a citewell index file") from None
 
 

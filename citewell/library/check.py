@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,15 +52,34 @@ class Verdict:
 
 
 def check(library: Path) -> Verdict:
-    """Verify counts, checksums and both ends of every citation."""
+    """Verify counts, checksums and both ends of every citation, also while somebody writes."""
     store = Store.open(library)
+    verdict = Verdict()
     try:
-        verdict = Verdict()
+        index = _at_one_moment(library, store)
+    except CitewellError as error:
+        index = None
+        verdict.index.append(str(error))
+    try:
         _check_store(store, verdict)
-        _check_index(library, store, verdict)
-        return verdict
+        if index is not None:
+            _check_index(library, index, store, verdict)
+    except sqlite3.DatabaseError as error:
+        verdict.store.append(f"SQLite: {error}")
     finally:
         store.close()
+    return verdict
+
+
+def _at_one_moment(library: Path, store: Store) -> Index:
+    """The index, and the store fixed at a moment at which that index was the current one."""
+    while True:
+        index = Index.open(library)
+        store.db.execute("BEGIN")
+        store.db.execute("SELECT count(*) FROM meta").fetchone()
+        if not manifests.exists(library) or manifests.load(library).generation == index.generation:
+            return index
+        store.db.execute("ROLLBACK")
 
 
 def _check_store(store: Store, verdict: Verdict) -> None:
@@ -70,17 +91,12 @@ def _check_store(store: Store, verdict: Verdict) -> None:
             verdict.store.append(f"{count:,} {what}")
 
 
-def _check_index(library: Path, store: Store, verdict: Verdict) -> None:
-    try:
-        manifest = manifests.load(library)
-    except CitewellError as error:
-        verdict.index.append(str(error))
-        return
-    for entry in manifest.segments:
-        path = library / manifests.FOLDER / entry.file
-        if path.exists() and path.stat().st_size == entry.bytes and checksum(path) != entry.crc32:
-            verdict.index.append(f"{entry.file} does not match its checksum")
-    index = Index.open(library)
+def _check_index(library: Path, index: Index, store: Store, verdict: Verdict) -> None:
+    for entry in (segment.entry for name in FIELDS for segment in index.segments(name)):
+        # One that was there and is not any more has been merged by a writer in the meantime.
+        with suppress(FileNotFoundError):
+            if checksum(library / manifests.FOLDER / entry.file) != entry.crc32:
+                verdict.index.append(f"{entry.file} does not match its checksum")
     verdict.index += index.warnings
     dirty = dict(store.db.execute("SELECT paper, fields FROM dirty"))
     if dirty:

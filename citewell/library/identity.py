@@ -103,19 +103,19 @@ def reference_title(reference: Reference) -> int | None:
 
 
 def title_name(title: int) -> str:
-    """How a `title_key` is written where identifiers are."""
-    return f"title:{title}"
+    """How a `title_key` is written where identifiers are; without a colon, so that no identifier can be taken for it."""
+    return f"title={title}"
 
 
 def waiting_keys(reference: Reference, ids: list[str], title: int | None) -> list[str]:
     """What a reference waits under, its ids and its title; one that says too little waits under a key that never comes."""
     if title is not None:
         return [*ids, title_name(title)]
-    return ids or [f"untraceable:{hash64(reference.title, *reference.authors)}"]
+    return ids or [f"untraceable={hash64(reference.title, *reference.authors)}"]
 
 
 def reference_hash(keys: list[str], year: int | None) -> int:
     """What tells the references of a paper apart: the keys they wait under, and the year that goes with a title."""
-    if keys[-1].startswith("title:"):
+    if keys[-1].startswith("title="):
         return hash64(*sorted(keys), str(year))
     return hash64(keys[0]) if len(keys) == 1 else hash64(*sorted(keys))

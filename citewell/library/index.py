@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.library import manifest as manifests
+from citewell.library import schema
 from citewell.library.arrays import DamagedFileError, map_arrays
 from citewell.library.manifest import Entry, Manifest
 from citewell.library.postings import BLOCK, FIELDS, GONE, Postings
@@ -132,6 +133,8 @@ class Index:
 
     @classmethod
     def open(cls, library: Path) -> Index:
+        if not manifests.exists(library) and (library / schema.FILE).exists():
+            return cls(0, {}, [f"the index of {library} is missing; run 'citewell library rebuild'"])
         manifest = manifests.load(library)
         while True:
             index, missing = cls._map(library, manifest)

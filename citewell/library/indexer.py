@@ -14,7 +14,7 @@ from pathlib import Path
 
 from citewell.library import manifest as manifests
 from citewell.library import postings
-from citewell.library.arrays import map_arrays
+from citewell.library.arrays import DamagedFileError, checksum, map_arrays
 from citewell.library.building import Builder, Dirty, write_segment
 from citewell.library.manifest import Entry, Manifest
 from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, Postings
@@ -42,7 +42,6 @@ class Indexer:
         self._library = library
         self._store = store
         self._folder = library / manifests.FOLDER
-        self._folder.mkdir(exist_ok=True)
         self._manifest = manifests.load(library)
         manifests.sweep(library, self._manifest)
         store.db.execute("UPDATE dirty SET taken = 0 WHERE taken")
@@ -124,6 +123,9 @@ class Indexer:
                 self._merges.append(_Merge(stack, self._threads.submit(self._merge, stack, bottom)))
 
     def _merge(self, stack: list[Entry], bottom: bool) -> Entry | None:
+        for entry in stack:
+            if checksum(self._folder / entry.file) != entry.crc32:
+                raise DamagedFileError(f"{entry.file} does not match its checksum")
         opened = [Postings(**map_arrays(self._folder / entry.file, entry.bytes)) for entry in stack]
         merged = postings.merge(opened, keep_gone=not bottom)
         return write_segment(self._folder, stack[0].field, stack[0].block, merged) if merged is not None else None

@@ -113,7 +113,7 @@ class Intake:
         references += [r for context in contexts for r in context.cited]
         for paper in papers:
             keys.update(paper_keys(paper))
-            keys.add(f"id:{paper.id}")
+            keys.add(f"id={paper.id}")
             if (title := title_key(paper.title)) is not None:
                 titles.add(title)
         for reference in references:
@@ -202,7 +202,7 @@ class Intake:
             return best
         if rows.follows_scheme(given):
             return given
-        key = f"id:{given}"
+        key = f"id={given}"
         if key in self._keys:
             return best
         self._keys[key] = self._new_keys[key] = num
@@ -213,7 +213,7 @@ class Intake:
         for key in keys:
             self._keys[key] = self._new_keys[key] = row.num
         if citekey := paper.extra.get("citekey"):
-            self._names.add((f"key:{citekey}", row.num))
+            self._names.add((f"key={citekey}", row.num))
         title = row.title_key if paper.title == row.paper.title else title_key(paper.title)
         if title is not None:
             self._found_by_title(row, title)

@@ -16,6 +16,7 @@ from citewell.errors import CitewellError
 from citewell.library import manifest as manifests
 from citewell.library import removal, schema
 from citewell.library.adding import Adding, Outcome, Progress, input_files
+from citewell.library.arrays import DamagedFileError
 from citewell.library.check import Verdict, check
 from citewell.library.index import Index
 from citewell.library.indexer import Indexer
@@ -139,14 +140,6 @@ class Library:
         if not (self.folder / schema.FILE).exists():
             raise CitewellError(f"there is no library in {self.folder}")
         with self._writing(fresh_index=True) as (db, indexer):
-            with schema.transaction(db):
-                db.execute("DELETE FROM dirty")
-                db.execute("INSERT INTO dirty (paper, fields) SELECT num, 1 FROM papers")
-                for bit, query in (
-                    (2, "SELECT DISTINCT cited FROM targets WHERE cited IS NOT NULL"),
-                    (4, "SELECT DISTINCT citing FROM contexts"),
-                ):
-                    db.execute(f"UPDATE dirty SET fields = fields | {bit} WHERE paper IN ({query})")
             progress.indexing(int(db.execute("SELECT count(*) FROM dirty").fetchone()[0]))
             indexer.refresh(progress.indexed)
 
@@ -158,19 +151,37 @@ class Library:
             self.folder.mkdir(parents=True, exist_ok=True)
             with writing(self.folder):
                 self.close()
-                if fresh_index:
-                    (self.folder / manifests.FOLDER).mkdir(exist_ok=True)
+                if not (self.folder / schema.FILE).exists():
                     manifests.commit(self.folder, manifests.Manifest())
                 db = schema.create(self.folder)
-                indexer = Indexer(self.folder, Store(db, self.folder))
                 try:
-                    yield db, indexer
-                    indexer.close()
-                except BaseException:
-                    indexer.abandon()
-                    raise
+                    if fresh_index or not manifests.exists(self.folder):
+                        # First the list of what to index: killed in between, the next writer goes through it all the same.
+                        _list_all(db)
+                        manifests.commit(self.folder, manifests.Manifest())
+                    indexer = Indexer(self.folder, Store(db, self.folder))
+                    try:
+                        yield db, indexer
+                        indexer.close()
+                    except BaseException:
+                        indexer.abandon()
+                        raise
                 finally:
                     db.close()
+
+
+def _list_all(db: sqlite3.Connection) -> None:
+    """List every text of every paper as one that the index lacks."""
+    with schema.transaction(db):
+        for bit, papers in (
+            (1, "SELECT num FROM papers WHERE true"),
+            (2, "SELECT DISTINCT cited FROM targets WHERE cited IS NOT NULL"),
+            (4, "SELECT DISTINCT citing FROM contexts WHERE true"),
+        ):
+            db.execute(
+                f"INSERT INTO dirty (paper, fields) SELECT *, {bit} FROM ({papers}) WHERE true"
+                " ON CONFLICT DO UPDATE SET fields = fields | excluded.fields"
+            )
 
 
 @contextmanager
@@ -193,4 +204,8 @@ def _clear_errors(folder: Path) -> Iterator[None]:
             raise CitewellError(
                 f"cannot write to {error.filename or folder}: {error.strerror}; choose another folder with --library"
             ) from None
-        raise
+        raise CitewellError(f"the library in {folder} cannot be used: {error}") from None
+    except DamagedFileError as error:
+        raise CitewellError(
+            f"the index of {folder} is damaged ({error}); the papers are safe: run 'citewell library rebuild'"
+        ) from None

@@ -44,6 +44,11 @@ class Manifest(msgspec.Struct):
     segments: list[Entry] = []
 
 
+def exists(library: Path) -> bool:
+    """Whether a library has an index at all; the first writer makes an empty one."""
+    return (library / FOLDER / _FILE).exists()
+
+
 def load(library: Path) -> Manifest:
     """The manifest of a library; an empty one where nothing was indexed yet."""
     path = library / FOLDER / _FILE
@@ -61,6 +66,7 @@ def load(library: Path) -> Manifest:
 def commit(library: Path, manifest: Manifest) -> None:
     """Make `manifest` the current one, durably, and delete what it no longer names."""
     folder = library / FOLDER
+    folder.mkdir(exist_ok=True)
     temporary = folder / f"{_FILE}.part"
     with temporary.open("wb") as out:
         out.write(msgspec.json.format(msgspec.json.encode(manifest)))

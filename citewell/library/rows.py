@@ -178,8 +178,8 @@ def names(row: Row) -> list[str]:
     citekeys = [row.paper.extra.get("citekey", ""), *row.also.get("extra.citekey", ())]
     return [
         *row.paper.ids,
-        *(f"id:{name}" for name in (row.paper.id, *row.also.get("id", ()))),
-        *(f"key:{key}" for key in citekeys),
+        *(f"id={name}" for name in (row.paper.id, *row.also.get("id", ()))),
+        *(f"key={key}" for key in citekeys),
         *map(title_name, row.titles()),
     ]
 

@@ -32,7 +32,7 @@ CREATE TABLE papers (
 CREATE INDEX papers_by_title ON papers (title_key) WHERE title_key IS NOT NULL;
 CREATE INDEX papers_by_venue ON papers (venue COLLATE NOCASE) WHERE venue <> '';
 
-CREATE TABLE ids (                   -- every name a paper can be found by
+CREATE TABLE ids (                   -- every name a paper can be found by: scheme:value, or id=, key= or title=
     key TEXT NOT NULL,
     paper INTEGER NOT NULL,
     PRIMARY KEY (key, paper)
@@ -132,21 +132,25 @@ def read(folder: Path) -> sqlite3.Connection:
     """Open an existing store for reading, also where the folder cannot be written to."""
     path = folder / FILE
     if not path.exists():
-        raise CitewellError(
-            f"there is no library in {folder}: add papers with 'citewell add PATH', or name another with --library"
-        )
-    # SQLite cannot share a WAL database in a folder it may not write to; nobody else can write there either.
-    writable = os.access(folder, os.W_OK)
-    db = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=ro{'' if writable else '&immutable=1'}", uri=True, isolation_level=None
-    )
+        raise _nothing_in(folder)
+    # In a folder that it may not write to, SQLite cannot make the files by which readers and a writer share a WAL database.
+    # Where there is a log they are there; where there is none nobody is writing.
+    log = path.with_name(f"{FILE}-wal")
+    alone = not os.access(folder, os.W_OK) and not (log.exists() and log.stat().st_size)
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}", uri=True, isolation_level=None)
     try:
-        db.execute("PRAGMA cache_size = -65536")
         _verify(db, path)
+        db.execute("PRAGMA cache_size = -65536")
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _nothing_in(folder: Path) -> CitewellError:
+    return CitewellError(
+        f"there is no library in {folder}: add papers with 'citewell add PATH', or name another with --library"
+    )
 
 
 @contextmanager
@@ -168,6 +172,9 @@ def _verify(db: sqlite3.Connection, path: Path) -> None:
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError) and "no such table" not in str(error):
             raise
+        if isinstance(error, sqlite3.OperationalError) and not db.execute("SELECT 1 FROM sqlite_schema").fetchone():
+            # Whoever began to make it was killed at once.
+            raise _nothing_in(path.parent) from None
         raise CitewellError(f"{path} is not a citewell library ({error})") from None
     if version is None or version[0] != VERSION:
         raise CitewellError(

@@ -38,7 +38,7 @@ class Store:
     def find(self, name: str) -> int | None:
         """The number of the paper that somebody calls `name`: any identifier, a data set's id, a citation key."""
         known = recognise(name)
-        for key in ([known] if known else []) + [name, f"id:{name}", f"local:{name}", f"key:{name}"]:
+        for key in ([known] if known else []) + [name, f"id={name}", f"local:{name}", f"key={name}"]:
             found = self.db.execute("SELECT paper FROM ids WHERE key = ? ORDER BY paper", (key,)).fetchone()
             if found:
                 return int(found[0])

@@ -9,6 +9,7 @@ importable.
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -43,6 +44,7 @@ class Worker:
             [sys.executable, "-c", "from citewell.library.worker import main; main()", str(library)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            process_group=0,  # an interrupt at the keyboard is for this process, which then ends the other
             env={**os.environ, "PYTHONPATH": paths},
         )
 
@@ -77,6 +79,11 @@ def main() -> None:
             answer = _Answer(builder.build(job.dirty, job.stacked))
         except OSError as error:
             answer = _Answer(errno=error.errno, error=error.strerror or str(error))
-        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
-        sys.stdout.buffer.flush()
+        except sqlite3.Error as error:
+            answer = _Answer(error=str(error))
+        try:
+            sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os._exit(1)
     store.close()

@@ -31,8 +31,8 @@ _SHOWN_WORDS = 5
 class _Lookup:
     """A query's terms found in every segment of one field."""
 
-    weight: float
     average: float
+    """The mean length of the field's texts."""
     weights: npt.NDArray[np.float32]
     """The weight of each term: the field's, times its frequency in the query, times its idf."""
     places: dict[str, Places]
@@ -110,7 +110,7 @@ class Bm25:
             places = {segment.entry.file: segment.look_up(hashes) for segment in index.segments(name)}
             holding = sum((place.counts for place in places.values()), np.zeros(len(hashes), np.int64))
             idf = np.log(1 + (texts - holding + 0.5) / (holding + 0.5))
-            lookups[name] = _Lookup(weight, average, (weight * times * idf).astype(np.float32), places)
+            lookups[name] = _Lookup(average, (weight * times * idf).astype(np.float32), places)
         return lookups
 
     def _shares(self, segment: Segment, lookup: _Lookup, doc: int) -> npt.NDArray[np.float64]:

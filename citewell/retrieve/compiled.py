@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -9,8 +11,16 @@ from numba import njit
 Floats = npt.NDArray[np.float32]
 
 
-# With Python's error model each division checks for zero, and the loop over dense rows is not vectorised: ten times slower.
-@njit(cache=True, nogil=True, error_model="numpy")
+def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
+    """The loop as machine code, kept on disk where there is a place for it."""
+    # With Python's error model each division checks for zero, and the loop over dense rows is not vectorised: ten times slower.
+    try:
+        return njit(cache=True, nogil=True, error_model="numpy")(loop)
+    except RuntimeError:  # neither the package's folder nor the user's can be written to
+        return njit(nogil=True, error_model="numpy")(loop)
+
+
+@_compiled
 def accumulate(
     scores: Floats,
     norms: Floats,

@@ -47,3 +47,8 @@ def dump(db: sqlite3.Connection) -> dict[str, list[tuple[Any, ...]]]:
 def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> Path:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
     return path
+
+
+def memory() -> str | None:
+    """Where files are quick."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None

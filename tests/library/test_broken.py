@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,17 +106,82 @@ def test_a_damaged_manifest_is_mended(library: Library, content: bytes) -> None:
     assert library.check().sound
 
 
-def test_a_lost_index_is_said_and_mended(library: Library) -> None:
-    subprocess.run(["rm", "-r", str(library.folder / "index")], check=True)
-    assert not library.check().sound
+@pytest.mark.parametrize("lost", ["index", "index/manifest.json"])
+def test_a_lost_index_is_said_and_mended(library: Library, tmp_path: Path, lost: str) -> None:
+    subprocess.run(["rm", "-r", str(library.folder / lost)], check=True)
+    answer = citewell("suggest", "--title", "number7", "--library", library.folder)
+    assert answer.returncode == 0 and answer.stderr.count("\n") == 1 and "rebuild" in answer.stderr
+    assert any("missing" in line for line in library.check().index)
+    library.add([write(tmp_path / "one.jsonl", 1, first=9000)])
+    assert library.check().sound, "a writer that finds no index makes it anew"
+    assert suggest(library, Query(title="number7"))
+
+
+def damaged_stack(library: Library, folder: Path) -> Path:
+    """A segment that the next add will merge with others."""
+    for number in range(3):
+        library.add([write(folder / "one.jsonl", 1, first=9000 + number)])
+    segments = sorted((library.folder / "index").glob("own-*.seg"), key=lambda path: path.stat().st_mtime)
+    assert len(segments) == 4
+    return segments[-1]
+
+
+def test_a_damaged_segment_stops_no_reader_and_costs_no_paper(library: Library, tmp_path: Path) -> None:
+    path = damaged_stack(library, tmp_path)
+    path.write_bytes(path.read_bytes()[:100])
+    added = citewell("add", write(tmp_path / "one.jsonl", 1, first=9900), "--library", library.folder)
+    assert added.returncode == 1 and added.stderr.count("\n") == 1
+    assert path.name in added.stderr and "rebuild" in added.stderr
+    assert len(library) == 304, "the paper is in the store"
+    assert citewell("suggest", "--title", "number7", "--library", library.folder).returncode == 0
+    library.rebuild()
+    assert library.check().sound
+    assert suggest(library, Query(title="number9900"))
+
+
+def test_a_flipped_byte_is_not_merged_into_a_segment_that_looks_whole(library: Library, tmp_path: Path) -> None:
+    path = damaged_stack(library, tmp_path)
+    content = bytearray(path.read_bytes())
+    content[-20] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(CitewellError, match=r"checksum.*rebuild"):
+        library.add([write(tmp_path / "one.jsonl", 1, first=9900)])
     library.rebuild()
     assert library.check().sound
 
 
-def test_a_store_that_is_no_database_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [["library", "info"], ["library", "check"], ["show", "p7"], ["add", "papers.jsonl"]])
+def test_a_store_that_is_no_database_is_one_line(command: list[str], tmp_path: Path) -> None:
+    write(tmp_path / "papers.jsonl", 1)
     (tmp_path / "library.sqlite").write_bytes(b"not a database" * 1000)
-    failed = citewell("library", "info", "--library", tmp_path)
+    failed = citewell(*command, "--library", tmp_path, cwd=tmp_path)
     assert failed.returncode == 1 and failed.stderr.count("\n") == 1
+    assert "library.sqlite" in failed.stderr or str(tmp_path) in failed.stderr
+
+
+def test_a_store_with_a_hole_in_it_is_said_to_be_damaged(library: Library) -> None:
+    library.close()
+    path = library.folder / "library.sqlite"
+    content = bytearray(path.read_bytes())
+    for page in range(4096 * 3, len(content) - 4096, 4096 * 2):
+        content[page : page + 4096] = bytes(4096)
+    path.write_bytes(content)
+    checked = citewell("library", "check", "--library", library.folder)
+    assert checked.returncode == 1 and not checked.stderr
+    assert "store damaged: SQLite" in checked.stdout and "backup" in checked.stdout
+    for command in (["show", "p7"], ["suggest", "--title", "number7"], ["library", "rebuild"]):
+        answer = citewell(*command, "--library", library.folder)
+        assert "Traceback" not in answer.stderr and answer.stderr.count("\n") <= 1
+
+
+def test_a_library_whose_making_was_killed_at_once_can_be_made_again(tmp_path: Path) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "library.sqlite").touch()
+    checked = citewell("library", "check", "--library", tmp_path / "library")
+    assert checked.returncode == 1 and "there is no library in" in checked.stderr
+    library = Library(tmp_path / "library")
+    library.add([write(tmp_path / "papers.jsonl", 3)])
+    assert library.check().sound and len(library) == 3
 
 
 def mount(*arguments: str) -> None:
@@ -140,6 +208,56 @@ def test_a_read_only_folder_can_be_read_but_not_written(read_only: Path, tmp_pat
     written = citewell("add", tmp_path / "papers.jsonl", "--library", read_only)
     assert written.returncode == 1 and written.stderr.count("\n") == 1
     assert "cannot write" in written.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
+def test_another_user_reads_what_a_killed_writer_has_committed(library: Library, tmp_path: Path) -> None:
+    """What was committed last is still in SQLite's log, and the folder is not ours to put it in order."""
+    folder = Path(tempfile.mkdtemp())
+    subprocess.run(["cp", "-r", f"{library.folder}/.", str(folder)], check=True)
+    killed = (
+        "import os, sys; from pathlib import Path; from citewell.library import schema\n"
+        "db = schema.create(Path(sys.argv[1])); db.execute(\"UPDATE papers SET venue = 'In the log'\"); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(folder)])
+    assert (folder / "library.sqlite-wal").stat().st_size
+    folder.chmod(0o755)
+    try:
+        shown, suggested, removed = as_a_stranger(
+            ["show", "p7"], ["suggest", "--title", "number7"], ["library", "remove", "p7"], library=folder, known=library.folder
+        )
+        assert shown.startswith("0\n") and "In the log" in shown
+        assert suggested.startswith("0\n") and "number7" in suggested
+        assert removed.startswith("1\n") and "cannot write" in removed and removed.count("\n") == 1
+        assert Library(folder).check().sound and len(Library(folder)) == 300
+    finally:
+        shutil.rmtree(folder)
+
+
+def as_a_stranger(*commands: list[str], library: Path, known: Path) -> list[str]:
+    """Exit status and output of commands run by a user who owns nothing.
+
+    That user may not be able to read our Python; so each command is run on a `known` library first, to load what it needs.
+    """
+    driver = """
+import contextlib, io, json, os, sys
+from click.testing import CliRunner
+from citewell.cli.main import cli
+from citewell.errors import CitewellError
+
+def run(command, library):
+    done = CliRunner().invoke(cli, [*command, "--library", library])
+    return f"{done.exit_code}\\n" + (str(done.exception) if isinstance(done.exception, CitewellError) else done.output)
+
+commands, library, known = json.loads(sys.argv[1])
+for command in commands:
+    run(command, known)
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+print(json.dumps([run(command, library) for command in commands]))
+"""
+    arguments = json.dumps([commands, str(library), str(known)])
+    done = subprocess.run([sys.executable, "-c", driver, arguments], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -178,6 +296,7 @@ def test_readers_see_the_last_commit_while_a_writer_is_at_work(library: Library,
         with Library(library.folder) as reader:
             assert suggest(reader, Query(title="number7"))[0].paper.id == "p7"
             seen.append(len(reader))
+            assert reader.check().sound
         time.sleep(0.01)
     assert adding.returncode == 0
     assert seen == sorted(seen) and seen[0] >= 300

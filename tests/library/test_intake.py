@@ -1,7 +1,7 @@
 """Whatever the order and the batches in which records come, the library is the same.
 
 The heart is `test_order_and_batches_do_not_matter`: made-up records that share ids, titles, authors and years in every way, and
-cite one another by id or by title and year, are taken in in some order. What the store then holds must be what `World`, the slow
+cite one another by id or by title and year, are taken in some order. What the store then holds must be what `World`, the slow
 and obvious twin of the intake, says of the records as a set.
 """
 
@@ -12,6 +12,7 @@ import os
 import sqlite3
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -20,14 +21,15 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from taking import dump, store, take
+from taking import dump, memory, store, take
 
+from citewell.library import rows
 from citewell.library.identity import family_name, paper_keys, reference_ids, reference_title, title_key, waiting_keys
 from citewell.library.library import Library
-from citewell.library.rows import COLUMNS, from_columns
+from citewell.library.store import Store
 from citewell.papers import Context, Paper, Reference, Sentence
 
-EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "100"))
 
 # -- made-up records --------------------------------------------------------------------------------------------------------
 
@@ -191,7 +193,7 @@ def papers_of(db: sqlite3.Connection, known: Known) -> set[int]:
 
 
 def compare_paper(db: sqlite3.Connection, num: int, known: Known) -> None:
-    row = from_columns(db.execute(f"SELECT {COLUMNS} FROM papers WHERE num = ?", (num,)).fetchone())
+    row = rows.load(db, num)
     assert set(row.paper.ids) == known.keys
     assert set(row.paper.keywords) == {word for record in known.records for word in record.keywords}
     assert row.title_key == title_key(row.paper.title)
@@ -207,7 +209,7 @@ def compare_paper(db: sqlite3.Connection, num: int, known: Known) -> None:
     assert sorted(found) == sorted({sentence.text for record in known.records for sentence in record.sentences})
     assert row.sentences == len(found)
     for key in known.given("citekey"):
-        assert db.execute("SELECT 1 FROM ids WHERE key = ? AND paper = ?", (f"key:{key}", num)).fetchone()
+        assert db.execute("SELECT 1 FROM ids WHERE key = ? AND paper = ?", (f"key={key}", num)).fetchone()
 
 
 def compare_citations(db: sqlite3.Connection, at_num: dict[int, int], world: World) -> None:
@@ -221,7 +223,7 @@ def compare_citations(db: sqlite3.Connection, at_num: dict[int, int], world: Wor
             assert cited == set().union(*choices) - {at}
         waits: dict[int, set[Any]] = defaultdict(set)
         for reference, key, year in db.execute("SELECT reference, key, year FROM waiting WHERE citing = ?", (num,)):
-            waits[reference] |= {key, year} if key.startswith("title:") else {key}
+            waits[reference] |= {key, year} if key.startswith("title=") else {key}
         expected = {sought(reference) for reference in world.cited(at) if not world.candidates(reference)}
         assert {frozenset(keys) for keys in waits.values()} == expected
 
@@ -262,6 +264,169 @@ def test_order_and_batches_do_not_matter(made: tuple[list[Any], list[list[Any]],
         assert dump(db) == before, "adding everything twice changed something"
 
 
-def memory() -> str | None:
-    """Where files are quick."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+# -- by example -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with store(tmp_path / "library") as opened:
+        yield opened
+
+
+def counts(db: sqlite3.Connection, *tables: str) -> tuple[int, ...]:
+    return tuple(int(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables)
+
+
+def whole(db: sqlite3.Connection, name: str) -> Paper:
+    reader = Store(db, Path())
+    num = reader.find(name)
+    assert num is not None
+    return reader.whole(num)
+
+
+def test_a_third_record_makes_two_papers_one_and_keeps_all_of_both(db: sqlite3.Connection) -> None:
+    cited = Paper("Cited", ids=["pmid:1"])
+    one = Paper(
+        "One title",
+        "One abstract",
+        venue="Here",
+        ids=["doi:10.1000/1"],
+        id="first",
+        references=[Reference(["pmid:1"]), Reference(["pmid:2"])],
+        sentences=[Sentence("Alpha.", "Intro"), Sentence("Beta.")],
+        contexts=[Context("see TARGETCIT", [Reference(["pmid:1"])])],
+        extra={"citekey": "one2020", "pages": "1-2"},
+    )
+    other = Paper(
+        "Other title",
+        authors=["Ada Byron"],
+        year=2020,
+        venue="There",
+        ids=["arxiv:2001.00001"],
+        id="second",
+        references=[Reference(["pmid:3"])],
+        sentences=[Sentence("Beta."), Sentence("Gamma.")],
+        contexts=[Context("see TARGETCIT", [Reference(["pmid:3"])]), Context("and TARGETCIT", [Reference(["pmid:1"])])],
+        extra={"citekey": "other2020", "pages": "3-4"},
+    )
+    citing = Paper("Citing", ids=["pmid:9"], references=[Reference(["doi:10.1000/1"]), Reference(["arxiv:2001.00001"])])
+    assert take(db, [cited, one, other, citing]) == [4]
+    assert counts(db, "papers", "citations", "contexts") == (4, 4, 3)
+    assert take(db, [Paper("", ids=["doi:10.1000/1", "arxiv:2001.00001", "corpus:5"])]) == [0]
+    assert counts(db, "papers", "citations", "contexts") == (3, 2, 2), "what both said is said once"
+    for name in ("doi:10.1000/1", "arxiv:2001.00001", "corpus:5", "first", "second", "one2020", "other2020"):
+        paper = whole(db, name)
+        assert (paper.title, paper.abstract, paper.authors, paper.year) == ("One title", "One abstract", ["Ada Byron"], 2020)
+    assert set(paper.ids) == {"doi:10.1000/1", "arxiv:2001.00001", "corpus:5"}
+    assert [sentence.text for sentence in paper.sentences] == ["Alpha.", "Beta.", "Gamma."]
+    assert sorted(reference.ids[0] for reference in paper.references) == ["pmid:1", "pmid:2", "pmid:3"]
+    assert {context.text: sorted(r.ids[0] for r in context.cited) for context in paper.contexts} == {
+        "see TARGETCIT": ["pmid:1", "pmid:3"],
+        "and TARGETCIT": ["pmid:1"],
+    }
+    also = rows.load(db, 2).also
+    assert (also["title"], also["venue"], also["extra.pages"]) == (["Other title"], ["There"], ["3-4"])
+
+
+def test_a_later_source_fills_what_an_earlier_lacked(db: sqlite3.Connection) -> None:
+    take(db, [Paper("Title", year=2019, date="2019", ids=["pmid:1"], keywords=["a"])])
+    take(
+        db,
+        [
+            Paper(
+                "TITLE", "Abstract", ["Ada Byron"], 2020, "2019-05-01", "Venue", ["pmid:1"], "", ["b", "a"], extra={"url": "u"}
+            )
+        ],
+    )
+    paper = whole(db, "pmid:1")
+    assert (paper.title, paper.year, paper.date) == ("Title", 2019, "2019-05-01")
+    assert (paper.abstract, paper.authors, paper.venue, paper.keywords) == ("Abstract", ["Ada Byron"], "Venue", ["a", "b"])
+    assert paper.extra == {"url": "u"}
+    assert rows.load(db, 1).also == {"title": ["TITLE"], "year": ["2020"]}
+
+
+def test_a_full_text_is_not_lost_to_an_abstract_in_sentences(db: sqlite3.Connection) -> None:
+    take(db, [Paper("T", ids=["pmid:1"], sentences=[Sentence("A."), Sentence(""), Sentence("B.")])])
+    take(db, [Paper("T", ids=["pmid:1"], sentences=[Sentence("A."), Sentence("C."), Sentence("C.")])])
+    assert [sentence.text for sentence in whole(db, "pmid:1").sentences] == ["A.", "", "B.", "C."], "numbers stay"
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        Reference(["doi:10.1000/1"]),
+        Reference(["pmid:404", "doi:10.1000/1"]),
+        Reference([], "A waited-for paper!", 2020),
+        Reference(["pmid:404"], "a WAITED for paper", 2018),
+        Reference(["acl:P19-1001"]),
+    ],
+)
+def test_a_citation_waits_for_its_paper(db: sqlite3.Connection, reference: Reference) -> None:
+    citing = Paper("Citing", ids=["pmid:9"], references=[reference], contexts=[Context("as TARGETCIT", [reference])])
+    take(db, [citing])
+    assert counts(db, "citations") == (0,)
+    assert Store(db, Path()).counts()["waiting"] == 1
+    assert whole(db, "pmid:9").references == [reference], "it is kept as it was given"
+    take(db, [Paper("A waited for paper", year=2019, ids=["doi:10.1000/1", "doi:10.18653/v1/p19-1001"])])
+    assert db.execute("SELECT citing, cited FROM citations").fetchall() == [(1, 2)]
+    assert db.execute("SELECT citing, cited FROM targets").fetchall() == [(1, 2)]
+    assert counts(db, "waiting") == (0,)
+
+
+@pytest.mark.parametrize(
+    "reference", [Reference([], "A paper", None), Reference([], "A paper", 2022), Reference(["pmid:404"], "A paper")]
+)
+def test_a_citation_that_does_not_fit_goes_on_waiting(db: sqlite3.Connection, reference: Reference) -> None:
+    take(db, [Paper("Citing", ids=["pmid:9"], references=[reference])], [Paper("A paper", year=2019, ids=["pmid:1"])])
+    assert counts(db, "citations") == (0,)
+    assert Store(db, Path()).counts()["waiting"] == 1
+
+
+def test_a_paper_that_gets_its_year_later_is_found_by_title_then(db: sqlite3.Connection) -> None:
+    take(db, [Paper("Citing", ids=["pmid:9"], references=[Reference([], "A paper", 2019)])])
+    take(db, [Paper("A paper", ids=["pmid:1"])])
+    assert counts(db, "citations") == (0,)
+    take(db, [Paper("", year=2020, ids=["pmid:1"])])
+    assert counts(db, "citations", "waiting") == (1, 0)
+
+
+def test_a_context_waits_for_its_citing_paper(db: sqlite3.Connection) -> None:
+    take(db, [Context("says TARGETCIT", [Reference(["pmid:1"])], "doi:10.18653/v1/p19-1001", id="c1")])
+    take(db, [Context("says TARGETCIT", [Reference(["pmid:1"])], "doi:10.18653/v1/p19-1001", id="c1")])
+    assert counts(db, "contexts", "parked") == (0, 1)
+    take(db, [Paper("Citing", ids=["acl:P19-1001"])])
+    assert counts(db, "contexts", "parked", "citations") == (1, 0, 0)
+    take(db, [Paper("Cited", ids=["pmid:1"])])
+    assert counts(db, "contexts", "citations", "waiting") == (1, 1, 0)
+
+
+def test_the_same_text_for_two_cited_papers_is_one_context_with_two_targets(db: sqlite3.Connection) -> None:
+    papers = [Paper(name, ids=[name]) for name in ("pmid:1", "pmid:2", "pmid:9")]
+    take(db, papers, [Context("both TARGETCIT", [Reference(["pmid:1"])], "pmid:9")])
+    take(db, [Context("both TARGETCIT", [Reference(["pmid:2"])], "pmid:9")])
+    assert counts(db, "contexts", "targets") == (1, 2)
+
+
+def test_a_paper_does_not_cite_itself(db: sqlite3.Connection) -> None:
+    take(
+        db,
+        [Paper("One", ids=["pmid:1"], references=[Reference(["pmid:1"]), Reference(["pmid:2"])]), Paper("Two", ids=["pmid:2"])],
+    )
+    assert counts(db, "citations") == (1,)
+    take(db, [Paper("", ids=["pmid:1", "pmid:2"])])
+    assert counts(db, "citations", "papers") == (0, 1)
+
+
+def test_identifiers_that_look_like_our_own_words_do_no_harm(db: sqlite3.Connection) -> None:
+    odd = ["title:not a number", "id:x", "key:x", "record:x", "untraceable:x", ":", "a:"]
+    citing = Paper("Citing", ids=["pmid:9"], references=[Reference([key]) for key in odd])
+    take(db, [citing, *(Context("see TARGETCIT", [Reference(["pmid:9"])], key) for key in odd)])
+    assert counts(db, "citations", "parked") == (0, len(odd))
+    take(db, [Paper("Named", ids=["pmid:1"], id="x", extra={"citekey": "x"})], [Paper(key, ids=[key]) for key in odd])
+    assert counts(db, "parked") == (0,)
+    assert counts(db, "waiting") == (0,)
+
+
+def test_two_papers_with_one_citation_key_are_both_found_by_it(db: sqlite3.Connection) -> None:
+    take(db, [Paper("One", ids=["pmid:1"], extra={"citekey": "k"}), Paper("Two", ids=["pmid:2"], extra={"citekey": "k"})])
+    assert db.execute("SELECT paper FROM ids WHERE key = 'key=k' ORDER BY paper").fetchall() == [(1,), (2,)]

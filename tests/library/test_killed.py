@@ -20,15 +20,14 @@ KILLS = int(os.environ.get("CITEWELL_KILLS", "10"))
 PAPERS = 3000
 
 # The real add, with batches so small that it commits, indexes, merges and starts its worker many times a second.
-DRIVER = """
+SMALL = """
 import sys
 from citewell.library import Library, adding, indexer
 adding._BATCH_RECORDS = 40
 indexer._WORTH_A_WORKER = 300
 indexer._STACK_HEIGHT = 2
-library = Library(sys.argv[1])
-library.add(sys.argv[2:])
 """
+DRIVER = f"{SMALL}Library(sys.argv[1]).add(sys.argv[2:])"
 
 
 def contents(folder: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -97,7 +96,8 @@ def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
         adding = start(folder, source)
         time.sleep(chance.uniform(0.05, 0.7) * duration)
         before = committed(folder)
-        os.killpg(adding.pid, signal.SIGKILL)
+        # Its worker lives on until it has something to say.
+        os.kill(adding.pid, signal.SIGKILL)
         killed = adding.wait() == -signal.SIGKILL
         if not before:
             continue
@@ -118,7 +118,7 @@ def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -
     adding = start(tmp_path / "library", source)
     while len(committed(tmp_path / "library")) < 400:
         time.sleep(0.02)
-    os.killpg(adding.pid, signal.SIGKILL)
+    os.kill(adding.pid, signal.SIGKILL)
     adding.wait()
     with Library(tmp_path / "library") as library:
         ((records,),) = library.store.db.execute("SELECT records FROM imports")
@@ -127,3 +127,21 @@ def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -
     outcome = Library(tmp_path / "library").add([source])
     assert outcome.papers == PAPERS, "the whole file is accounted for"
     assert outcome.new_papers == PAPERS - known
+
+
+def test_an_interrupt_at_the_keyboard_is_one_line(source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    command = f"{SMALL}from citewell.cli.main import main; main()"
+    adding = subprocess.Popen(
+        [sys.executable, "-c", command, "add", str(source), "--library", str(folder)],
+        start_new_session=True,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while adding.poll() is None and len(committed(folder)) < 800:
+        time.sleep(0.01)
+    os.killpg(adding.pid, signal.SIGINT)
+    _, said = adding.communicate(timeout=30)
+    assert adding.returncode == 130
+    assert said.strip() == "citewell: interrupted; what was committed stays"
+    assert Library(folder).check().sound

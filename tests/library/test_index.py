@@ -1,0 +1,165 @@
+"""After any history of adds, merges, contexts and removals the index says what the store says.
+
+`said` is the slow twin: it reads every text from the store and counts its words. `indexed` reads the same from the segments, as
+a query does. They must agree whatever stack of segments the history has left, over a block's edge, and after a rebuild.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from taking import memory, store, write_jsonl
+
+from citewell.library import Library, indexer, postings
+from citewell.library.index import Index
+from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS
+from citewell.library.store import date_number
+from citewell.text.analysis import terms
+
+EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "40"))
+
+Texts = dict[int, Counter[int]]
+"""For each paper the terms (by hash) of one of its texts, and how often each is there."""
+
+# -- histories --------------------------------------------------------------------------------------------------------------
+
+names = st.integers(0, 11).map(lambda number: f"p{number}")
+words = st.lists(st.sampled_from([f"x{number}" for number in range(8)]), max_size=6).map(" ".join)
+
+
+@st.composite
+def papers(draw: st.DrawFn) -> dict[str, Any]:
+    """A line of a file; two of them may be the same paper by id, by DOI, or by title, author and year."""
+    record: dict[str, Any] = {"id": draw(names), "title": draw(words) or "untitled", "abstract": draw(words)}
+    record["references"] = draw(st.lists(names, max_size=2))
+    record["sentences"] = draw(st.lists(words.filter(bool), max_size=2))
+    if draw(st.booleans()):
+        record |= {
+            "authors": ["Ada Lovelace"],
+            "year": draw(st.integers(2018, 2021)),
+            "date": draw(st.sampled_from(["", "2019-05"])),
+        }
+    if draw(st.booleans()):
+        record["doi"] = f"10.1000/{draw(st.integers(0, 5))}"
+    return record
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> dict[str, Any]:
+    cited = draw(st.lists(names, min_size=1, max_size=2))
+    return {"id": draw(st.sampled_from("ab")), "citing": draw(names), "cited": cited, "text": draw(words) or "TARGETCIT"}
+
+
+adds = st.lists(papers() | contexts(), min_size=1, max_size=8)
+removals = st.lists(names, min_size=1, max_size=3)
+histories = st.lists(
+    adds.map(lambda lines: ("add", lines)) | removals.map(lambda gone: ("remove", gone)), min_size=1, max_size=7
+)
+
+
+def live_through(library: Library, history: list[tuple[str, list[Any]]]) -> None:
+    for deed, what in history:
+        if deed == "add":
+            source = library.folder / "source.jsonl"
+            library.add([write_jsonl(source, [{"id": "p0", "title": "the first", "ids": []}, *what])])
+        else:
+            known = [name for name in what if library.store.find(name)]
+            if known:
+                library.remove(known)
+        library.close()
+
+
+# -- what the store says, and what the index says ---------------------------------------------------------------------------
+
+
+def said(library: Library, field: str) -> Texts:
+    db = library.store.db
+    texts: dict[int, list[str]] = {}
+    if field == "own":
+        for num, title, abstract in db.execute("SELECT num, title, abstract FROM papers"):
+            own = f"{title}\n{abstract}"
+            found = [text for (text,) in db.execute("SELECT text FROM sentences WHERE paper = ?", (num,))]
+            texts[num] = [own, *(text for text in found if text not in own)]
+    else:
+        pairs = {
+            "cited": "SELECT cited, text FROM targets JOIN contexts ON num = context WHERE cited IS NOT NULL",
+            "citing": "SELECT citing, text FROM contexts",
+        }
+        for num, text in db.execute(pairs[field]):
+            texts.setdefault(num, []).append(text)
+    return {num: counted("\n".join(parts)) for num, parts in texts.items()}
+
+
+def counted(text: str) -> Counter[int]:
+    return Counter({term: times for term, (_, times) in terms(text).items()})
+
+
+def indexed(index: Index, field: str) -> tuple[Texts, dict[int, int], Counter[int]]:
+    """The texts of a field as its postings have them, their lengths, and how many texts the index says hold each term."""
+    every = np.array(sorted({term for at in index.segments(field) for term in at.postings.terms.tolist()}), np.int64)
+    texts: Texts = {}
+    lengths: dict[int, int] = {}
+    holding: Counter[int] = Counter()
+    for segment in index.segments(field):
+        first = (segment.entry.block << BLOCK_BITS) + segment.postings.first
+        live = np.isfinite(segment.lengths)
+        for at in np.flatnonzero(live).tolist():
+            assert first + at not in lengths, "two segments speak for one paper"
+            lengths[first + at] = int(segment.lengths[at])
+            texts[first + at] = Counter()
+        places = segment.look_up(every)
+        for position, term in enumerate(every.tolist()):
+            docs, times = segment.posting(places, position)
+            for doc, frequency in zip(docs.tolist(), times.tolist(), strict=True):
+                if live[doc]:
+                    texts[first + doc][term] = frequency
+                    assert segment.frequency(places, position, doc) == frequency
+            holding[term] += int(places.counts[position])
+    return texts, lengths, +holding
+
+
+def agree(library: Library) -> None:
+    library.reload()
+    index = library.index
+    assert not index.warnings
+    for field in FIELDS:
+        expected = said(library, field)
+        texts, lengths, holding = indexed(index, field)
+        assert texts == expected, field
+        assert lengths == {num: text.total() for num, text in expected.items()}
+        assert holding == Counter(term for text in expected.values() for term in text)
+        assert index.listed(field).tolist() == sorted(expected)
+        full = [text.total() for text in expected.values() if text]
+        assert index.totals(field) == (len(full), sum(full) / len(full) if full else 1.0)
+        some = np.array(sorted(counted("x0 x1 x2 nowhere")), np.int64)
+        assert index.occurrences(field, some).tolist() == [sum(text[term] for text in expected.values()) for term in some]
+    for num, year, date in library.store.db.execute("SELECT num, year, date FROM papers"):
+        assert index.dates(num >> BLOCK_BITS)[num & (BLOCK - 1)] == date_number(year, date)
+    assert library.check().sound
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(histories, st.sampled_from([1, BLOCK - 5]), st.integers(1, 4), st.sampled_from([1, 3, 256]))
+def test_the_index_says_what_the_store_says(history: Any, first: int, height: int, dense: int) -> None:
+    with (
+        tempfile.TemporaryDirectory(dir=memory()) as folder,
+        patch.object(indexer, "_STACK_HEIGHT", height),
+        patch.object(postings, "_DENSE_AT_LEAST", dense),
+    ):
+        with store(Path(folder)) as db:
+            db.execute("UPDATE meta SET value = ? WHERE name = 'next_paper'", (first,))
+        library = Library(folder)
+        library.rebuild()
+        live_through(library, history)
+        agree(library)
+        library.rebuild()
+        agree(library)
+        library.close()
