@@ -114,13 +114,16 @@ class Adding:
 
     def files(self, files: list[InputFile]) -> None:
         """Take in every file; what an earlier, killed run has committed is not done again."""
-        self._progress.total(sum(file.path.stat().st_size for file in files))
+        self._progress.total(sum(file.path.stat().st_size for file in files if file.path.is_file()))
         for file in files:
             self._progress.reading(file.path.name)
             self._file(file)
             self.outcome.files += 1
 
     def _file(self, file: InputFile) -> None:
+        if not file.path.is_file():
+            self.outcome.skip(file.path, None, "not a file, or a link to nothing")
+            return
         try:
             with Source(file.path, file.namespace) as source:
                 reader = find_reader(source.head)

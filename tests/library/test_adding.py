@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import random
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 from citewell.errors import CitewellError
 from citewell.library import Library, indexer
+from citewell.library.intake import Intake
 from citewell.papers import Query
 from citewell.retrieve.bm25 import Bm25
 from citewell.retrieve.request import Request
@@ -134,3 +137,125 @@ def test_the_cs_set_is_taken_whole(library: Library) -> None:
     with gzip.open(SHARED / "data" / "cs" / "papers.jsonl.gz") as papers:
         names = [json.loads(line)["id"] for line in papers]
     assert all(library.store.find(name) is not None for name in names)
+
+
+class Watcher:
+    """Progress that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[object, ...]] = []
+
+    def total(self, size: int) -> None:
+        self.told.append(("total", size))
+
+    def reading(self, file: str) -> None:
+        self.told.append(("reading", file))
+
+    def read(self, position: int, records: int) -> None:
+        self.told.append(("read", position, records))
+
+    def indexing(self, papers: int) -> None:
+        self.told.append(("indexing", papers))
+
+    def indexed(self, papers: int) -> None:
+        self.told.append(("indexed", papers))
+
+
+def test_progress_hears_how_far_each_file_is_read(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewell.library.adding._BATCH_RECORDS", 2)
+    one = lines(tmp_path / "one.jsonl", *({"id": f"a{number}", "title": f"A{number}"} for number in range(5)))
+    two = lines(tmp_path / "two.jsonl.gz", {"id": "b", "title": "B"})
+    watcher = Watcher()
+    library.add([one, two], watcher)
+    sizes = one.stat().st_size, two.stat().st_size
+    assert watcher.told[:2] == [("total", sum(sizes)), ("reading", "one.jsonl")]
+    assert [records for what, _, records in (told for told in watcher.told if told[0] == "read")] == [2, 4, 5, 1]
+    assert ("read", sizes[0], 5) in watcher.told and ("read", sizes[1], 1) in watcher.told
+    assert watcher.told[-2:] == [("indexing", 6), ("indexed", 6)]
+
+
+def test_an_add_goes_on_behind_what_was_committed(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citewell.library.adding._BATCH_RECORDS", 10)
+    path = tmp_path / "papers.jsonl.gz"
+    lines(path, *({"id": f"p{number}", "title": f"Title {number}"} for number in range(35)))
+
+    class Stopper(Watcher):
+        def read(self, position: int, records: int) -> None:
+            if records == 20:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        library.add([path], Stopper())
+    assert len(library) == 20
+    taken: list[int] = []
+    real = Intake.take
+    monkeypatch.setattr(Intake, "take", lambda self, batch: taken.append(len(batch)) or real(self, batch))
+    outcome = library.add([path])
+    assert taken == [10, 5], "twenty were there"
+    assert (outcome.papers, outcome.new_papers, len(library)) == (35, 15, 35)
+    assert library.store.db.execute("SELECT count(*) FROM imports").fetchone() == (0,)
+
+
+def test_another_file_of_the_same_name_is_not_taken_for_the_interrupted_one(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citewell.library.adding._BATCH_RECORDS", 2)
+    path = lines(tmp_path / "papers.jsonl", *({"id": f"p{number}", "title": f"Title {number}"} for number in range(4)))
+
+    class Stopper(Watcher):
+        def read(self, position: int, records: int) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        library.add([path], Stopper())
+    lines(path, *({"id": f"q{number}", "title": f"Title {number}"} for number in range(4)))
+    library.add([path])
+    assert sorted(paper.id for paper in library.store.each()) == ["p0", "p1", "q0", "q1", "q2", "q3"]
+
+
+def test_every_record_that_is_not_taken_is_counted_and_a_thousand_are_listed(library: Library, tmp_path: Path) -> None:
+    path = lines(tmp_path / "papers.jsonl", {"id": "x", "title": "Good"})
+    path.write_bytes(path.read_bytes() + b"{broken\n" * 1500)
+    outcome = library.add([path])
+    assert (outcome.papers, outcome.skipped, len(outcome.problems)) == (1, 1500, 1000)
+    assert outcome.problems[0].line == 2
+
+
+def test_a_gzip_that_ends_too_early_gives_what_it_has(library: Library, tmp_path: Path) -> None:
+    chance = random.Random(1)
+    records = [{"id": f"p{n}", "title": f"Title {n}", "abstract": str(chance.random())} for n in range(5000)]
+    path = lines(tmp_path / "papers.jsonl.gz", *records)
+    path.write_bytes(path.read_bytes()[:-2000])
+    outcome = library.add([path])
+    assert 0 < outcome.papers < 5000 and outcome.skipped == 1
+    assert "gzip" in outcome.problems[0].reason
+    assert len(library) == outcome.papers
+
+
+def test_what_is_no_file_is_skipped(library: Library, tmp_path: Path) -> None:
+    dump = tmp_path / "dump"
+    dump.mkdir()
+    (dump / "a.jsonl").symlink_to(tmp_path / "nowhere")
+    (dump / "b.jsonl").symlink_to(dump / "b.jsonl")
+    os.mkfifo(dump / "c.jsonl")
+    lines(dump / "d.jsonl", {"id": "x", "title": "Good"})
+    outcome = library.add([dump])
+    assert (outcome.papers, outcome.skipped) == (1, 3)
+
+
+@pytest.mark.parametrize("text", ["", "name = ", "title = 'no name'"])
+def test_a_data_set_without_a_name_is_one_line(library: Library, tmp_path: Path, text: str) -> None:
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "set.toml").write_text(text)
+    with pytest.raises(CitewellError, match=r"set\.toml"):
+        library.add([tmp_path / "set"])
+
+
+@pytest.mark.parametrize("name", ["id", "key", "title", "record", "doi", "a:b", "ünï"])
+def test_a_data_set_may_have_any_name(library: Library, tmp_path: Path, name: str) -> None:
+    library.add([lines(tmp_path / "7.jsonl", {"id": "7", "title": "Another seven", "authors": []})])
+    library.add([data_set(tmp_path / "set", name, "Apples")])
+    library.add([data_set(tmp_path / "other", "other", "Pears")])
+    info = library.info()
+    assert (info["papers"], info["citations"], info["contexts"], info["waiting"]) == (5, 2, 2, 0)
+    assert library.check().sound

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,9 @@ def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
     chance = random.Random(os.environ.get("CITEWELL_KILL_SEED", "1"))
     folder = tmp_path / "killed"
     kills = 0
-    while kills < KILLS:
+    for _ in range(10 * KILLS):
+        if kills == KILLS:
+            break
         adding = start(folder, source)
         time.sleep(chance.uniform(0.05, 0.7) * duration)
         before = committed(folder)
@@ -109,6 +112,7 @@ def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
         else:
             assert contents(folder) == expected
             shutil.rmtree(folder)
+    assert kills == KILLS
     assert start(folder, source).wait() == 0
     assert Library(folder).check().sound
     assert contents(folder) == expected
@@ -117,6 +121,7 @@ def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
 def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
     adding = start(tmp_path / "library", source)
     while len(committed(tmp_path / "library")) < 400:
+        assert adding.poll() is None, "it ended by itself"
         time.sleep(0.02)
     os.kill(adding.pid, signal.SIGKILL)
     adding.wait()
@@ -145,3 +150,56 @@ def test_an_interrupt_at_the_keyboard_is_one_line(source: Path, tmp_path: Path) 
     assert adding.returncode == 130
     assert said.strip() == "citewell: interrupted; what was committed stays"
     assert Library(folder).check().sound
+
+
+def kill_at(step: int, folder: Path, deed: Callable[[Library], object]) -> bool:
+    """Do something to a library in a child that is killed at its so many-th step in the file system; whether it was."""
+    child = os.fork()
+    if child == 0:
+        left = step
+
+        def count(event: str, arguments: tuple[object, ...]) -> None:
+            nonlocal left
+            if event in ("open", "os.rename", "os.remove", "os.mkdir") and str(folder) in str(arguments[0]):
+                left -= 1
+                if left < 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        sys.addaudithook(count)
+        deed(Library(folder))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
+    return os.WIFSIGNALED(status)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("deed", ["add", "remove", "rebuild"])
+def test_killed_at_every_step_of_a_small_deed(deed: str, tiny: Library, tiny_file: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more.jsonl"
+    more.write_text('{"id": "piers", "title": "A theory of piers", "authors": ["Mira Holt"], "year": 2001}\n')
+    for _ in range(3):
+        # A stack of segments that the next one has merged.
+        tiny.remove(["review"])
+        tiny.add([tiny_file])
+    tiny.close()
+    deeds: dict[str, Callable[[Library], object]] = {
+        "add": lambda library: library.add([more]),
+        "remove": lambda library: library.remove(["harbour"]),
+        "rebuild": lambda library: library.rebuild(),
+    }
+    deeds[deed](library := Library(shutil.copytree(tiny.folder, tmp_path / "done")))
+    library.add([tiny_file, more])
+    expected = contents(library.folder)
+    for step in range(200):
+        folder = tmp_path / f"killed {step}"
+        shutil.copytree(tiny.folder, folder)
+        killed = kill_at(step, folder, deeds[deed])
+        verdict = Library(folder).check()
+        assert verdict.sound, (step, verdict)
+        Library(folder).add([tiny_file, more])
+        assert contents(folder) == expected, step
+        assert Library(folder).check().sound
+        if not killed:
+            break
+    assert step > 5
