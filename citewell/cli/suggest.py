@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -169,4 +170,5 @@ def _shortened(text: str, width: int = 160) -> str:
         first, last = max(0, first - 1), min(len(words) - 1, last + 1)
         length = sum(len(word) + 1 for word in words[first : last + 1])
     shown = " ".join(words[first : last + 1]).replace(TARGET_MARK, "[?]")
+    shown = re.sub(r"\[\?\] ([.,;:)])", r"[?]\1", shown)
     return f"{'… ' if first else ''}{shown}{' …' if last < len(words) - 1 else ''}"

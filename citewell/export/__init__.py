@@ -7,11 +7,15 @@ a format has no field of its own travel in one that other programs leave alone.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TextIO
 
 from citewell.errors import CitewellError
 from citewell.export import bibtex, csl_json, jsonl, ris
 from citewell.papers import Paper
+
+_PRIVATE = ("local:", "record:")
+"""Schemes of identifiers that mean nothing outside the library they were given in."""
 
 FORMATS = {"bibtex": bibtex, "ris": ris, "csl": csl_json, "jsonl": jsonl}
 
@@ -20,4 +24,6 @@ def write(papers: Iterable[Paper], format: str, out: TextIO) -> None:
     """Write `papers` to `out`, one after the other, in one of `FORMATS`."""
     if format not in FORMATS:
         raise CitewellError(f"{format!r} is no export format; choose one of {', '.join(FORMATS)}")
+    if format != "jsonl":
+        papers = (replace(paper, ids=[each for each in paper.ids if not each.startswith(_PRIVATE)]) for paper in papers)
     FORMATS[format].write(papers, out)

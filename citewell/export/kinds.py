@@ -44,7 +44,10 @@ _KINDS = (
     Kind("document", "misc", "GEN", "other"),
 )
 _ARTICLE, _CONFERENCE, _PREPRINT, _OTHER = _KINDS[0], _KINDS[1], _KINDS[6], _KINDS[-1]
-_EVENT = re.compile(r"\b(?:proceedings|proc\.|conference|workshop|symposium)\b", re.IGNORECASE)
+_EVENT = re.compile(
+    r"(?i:\b(?:proceedings|proc\.|conference|workshop|symposium)\b)|\b(?:AAAI|ACL|CHI|CIKM|CLEF|COLING|CVPR|EACL|ECIR|ECML|EMNLP"
+    r"|ICLR|ICML|IJCAI|IJCNLP|JCDL|KDD|LREC|NAACL|NeurIPS|NIPS|RecSys|RIAO|SIGIR|SIGMOD|TPDL|TREC|UAI|VLDB|WSDM|WWW)\b"
+)
 
 # BibTeX and OpenAlex say "article" for what CSL calls "article-journal".
 _BY_WORD = {
