@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -144,8 +145,8 @@ def terms(text: str) -> dict[int, tuple[str, int]]:
     """Each term of `text`: its hash, the word by which it first appears, and how often it does."""
     vocabulary = _query_vocabulary()
     found: dict[int, tuple[str, int]] = {}
-    for token in tokens(text):
+    for token, count in Counter(tokens(text)).items():
         if term := vocabulary.hashes[vocabulary.number(token)]:
             word, times = found.get(term) or (token.decode(), 0)
-            found[term] = word, times + 1
+            found[term] = word, times + count
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,20 @@ def test_any_title_that_a_paper_has_had_identifies_it(tmp_path: Path) -> None:
         (Paper("New title", authors=["A. Byron"], year=2020), Paper("Old title", authors=["A. Byron"], year=2020))
     ):
         assert kept(tmp_path / f"{number}", preprint, published, third) == 1
+
+
+def test_one_record_may_join_several_papers(tmp_path: Path) -> None:
+    records = [
+        Paper("Title", authors=["Ada Byron"], year=2018),
+        Paper("Title", authors=["Ada Byron", "Bob Stone"], year=2020),
+        Paper("Title", authors=["Bob Stone"], year=2022),
+        Paper("Another title", ids=["pmid:1"]),
+        Paper("Title", authors=["A. Byron"], year=2019, ids=["pmid:1"]),
+    ]
+    assert kept(tmp_path / "apart", *records[:4]) == 4
+    for number, order in enumerate(permutations(records)):
+        if number % 7 == 0:
+            assert kept(tmp_path / f"{number}", *order) == 2, "three of them share a year, the fourth is two years off"
 
 
 def test_a_record_that_says_little_is_the_same_as_itself(tmp_path: Path) -> None:
