@@ -21,7 +21,7 @@ from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, Postings
 from citewell.library.store import Store
 from citewell.library.worker import Worker
 
-_WORTH_A_WORKER = 1 << 15
+_WORTH_A_WORKER = 1 << 16
 _STACK_HEIGHT = 4
 
 Report = Callable[[int], None]

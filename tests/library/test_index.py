@@ -24,7 +24,7 @@ from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS
 from citewell.library.store import date_number
 from citewell.text.analysis import terms
 
-EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "80"))
+EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "60"))
 
 Texts = dict[int, Counter[int]]
 """For each paper the terms (by hash) of one of its texts, and how often each is there."""

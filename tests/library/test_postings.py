@@ -69,6 +69,7 @@ def expected(papers: Texts) -> dict[int, dict[int, int] | None]:
     }
 
 
+@settings(deadline=None)
 @given(texts, dense_from)
 def test_a_segment_says_what_it_was_built_from(papers: Texts, dense: int) -> None:
     with patch.object(postings, "_DENSE_AT_LEAST", dense):
@@ -79,7 +80,7 @@ def test_a_segment_says_what_it_was_built_from(papers: Texts, dense: int) -> Non
 
 
 @given(st.lists(st.tuples(texts, dense_from), min_size=1, max_size=4), dense_from, st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=120, deadline=None)
 def test_a_merged_segment_says_what_its_stack_said(stack: list[tuple[Texts, int]], dense: int, keep_gone: bool) -> None:
     segments = []
     for papers, dense_here in stack:
@@ -153,7 +154,7 @@ def test_every_cut_and_every_flip_is_noticed(tmp_path: Path) -> None:
 
 
 @given(data=st.binary(max_size=300))
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 def test_a_file_of_noise_is_damaged_and_nothing_worse(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.mktemp("noise") / "some.seg"
     for content in (data, b"CITEWELL" + data, b"CITEWELL" + (len(data)).to_bytes(8, "little") + data):
