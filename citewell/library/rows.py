@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -84,12 +85,12 @@ class Row:
         )
 
 
-def from_columns(columns: Sequence[object]) -> Row:
+def from_columns(columns: Sequence[Any]) -> Row:
     """The row that `COLUMNS` of a query describe."""
     num, name, title, abstract, year, date, venue, key, text = columns
-    details = _details.decode(text)  # type: ignore[arg-type]
-    paper = Paper(title, abstract, details.authors, year, date, venue, details.ids, name, details.keywords, extra=details.extra)  # type: ignore[arg-type]
-    return Row(num, paper, title_key=key, sentences=details.sentences, also=details.also)  # type: ignore[arg-type]
+    details = _details.decode(text)
+    paper = Paper(title, abstract, details.authors, year, date, venue, details.ids, name, details.keywords, extra=details.extra)
+    return Row(num, paper, title_key=key, sentences=details.sentences, also=details.also)
 
 
 def load(db: sqlite3.Connection, num: int) -> Row:
