@@ -87,11 +87,11 @@ class Query:
     """One question to the library."""
 
     task: str = "global"
-    """``global``, ``local`` or ``paragraph``."""
+    """``global``, ``local``, ``paragraph`` or ``evidence``."""
     title: str = ""
     abstract: str = ""
     context: str = ""
-    """For the local task the text round the gap; for the paragraph task the topic sentence."""
+    """For the local task the text round the gap; for the paragraph task the topic sentence; for evidence the question."""
     since: int | None = None
     """Only papers of this year or later."""
     before: int | None = None
@@ -100,6 +100,8 @@ class Query:
     """Only papers whose venue contains this."""
     exclude: list[str] = field(default_factory=list)
     """Papers that must not be suggested: the draft itself, what it cites already."""
+    known: list[str] = field(default_factory=list)
+    """Papers that the draft cites elsewhere: they tell what it is about, and may be suggested."""
 
     def text(self) -> str:
         """What retrieval by words goes by: the parts of the task, the most specific first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import Query, Ranking, Reason, Suggestion
+from citewell.retrieve.passages import SentenceRanking, rank_sentences
 from citewell.retrieve.request import Request
 
 DEFAULT = "best"
@@ -41,6 +42,10 @@ class Pipeline:
         """Papers for the request, best first."""
         (retrieve,) = self.stages
         return retrieve.rank(request)
+
+    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
+        """The sentences of some papers that bear on the request, best first."""
+        return rank_sentences(request, papers)
 
     def suggest(self, library: Library, query: Query, size: int = 10) -> list[Suggestion]:
         """The best papers as a person sees them, each with the reasons for it."""

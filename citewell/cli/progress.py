@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 
 class Bar:
-    """Shows an add or a rebuild; quiet where standard error is not a terminal."""
+    """Shows an add, a rebuild or an evaluation; quiet where standard error is not a terminal."""
 
     def __init__(self) -> None:
         self._progress = Progress(
@@ -27,6 +27,7 @@ class Bar:
         )
         self._reading: TaskID | None = None
         self._indexing: TaskID | None = None
+        self._asking: TaskID | None = None
         self._before = 0
         self._position = 0
         self._records = 0
@@ -64,3 +65,13 @@ class Bar:
     def indexed(self, papers: int) -> None:
         if self._indexing is not None:
             self._progress.advance(self._indexing, papers)
+
+    def asking(self, questions: int) -> None:
+        self._asking = self._progress.add_task("asking", total=questions, rate="")
+
+    def asked(self, questions: int) -> None:
+        if self._asking is not None:
+            self._progress.advance(self._asking, questions)
+            task = self._progress.tasks[self._progress.task_ids.index(self._asking)]
+            if task.elapsed:
+                self._progress.update(self._asking, rate=f"{task.completed / task.elapsed:,.0f} queries/s")

@@ -120,6 +120,18 @@ class Adding:
             self._file(file)
             self.outcome.files += 1
 
+    def take(self, records: Iterable[Paper | Context]) -> None:
+        """Take in records that a program made; there is no file to go on with after a kill."""
+        batch: list[Paper | Context] = []
+        for count, record in enumerate(records, 1):
+            self._count(record)
+            batch.append(record)
+            if len(batch) == _BATCH_RECORDS:
+                self._commit(batch)
+                self._progress.read(count, count)
+                batch = []
+        self._commit(batch)
+
     def _file(self, file: InputFile) -> None:
         if not file.path.is_file():
             self.outcome.skip(file.path, None, "not a file, or a link to nothing")
@@ -176,8 +188,8 @@ class Adding:
         else:
             self.outcome.contexts += 1
 
-    def _commit(self, batch: list[Paper | Context], name: str, count: int | None) -> None:
-        """One transaction: the records, and how far the file has been read (None: to its end)."""
+    def _commit(self, batch: list[Paper | Context], name: str = "", count: int | None = None) -> None:
+        """One transaction: the records, and how far the file called `name` has been read (None: to its end)."""
         with transaction(self._db):
             new = self._intake.take(batch)
             if count is None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from citewell.library import postings
 from citewell.library.arrays import write_arrays
 from citewell.library.manifest import Entry
-from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, GONE, Postings
+from citewell.library.postings import BITS, BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, Postings
 from citewell.library.store import Store
 from citewell.text.analysis import Vocabulary
 
@@ -63,13 +63,13 @@ class Builder:
 
     def build(self, dirty: Dirty, stacked: Sequence[str]) -> list[Entry]:
         """Segments for what is out of date; `stacked` names the fields in which the block has segments already."""
-        return [entry for bit, name in enumerate(FIELDS) for entry in self._field(name, 1 << bit, dirty, name in stacked)]
-
-    def _field(self, name: str, bit: int, dirty: Dirty, stacked: bool) -> Iterator[Entry]:
-        nums = [num for num, fields in dirty if fields & bit]
+        texts = {name: self._texts(name, [num for num, fields in dirty if fields & BITS[name]]) for name in FIELDS}
+        texts |= {name: self._joined_texts(other, dirty) for name, other in JOINED.items()}
         block = dirty[0][0] >> BLOCK_BITS
+        return [entry for name in texts for entry in self._field(name, block, texts[name], name in stacked)]
+
+    def _field(self, name: str, block: int, texts: Iterator[Text], stacked: bool) -> Iterator[Entry]:
         pending = _Pending()
-        texts = self._texts(name, nums) if nums else iter(())
         while chunk := list(islice(texts, _TEXTS_AT_ONCE)):
             pending.add(chunk, *self._vocabulary.numbers([text or "" for _, _, text in chunk]))
             if pending.terms > _MAX_TERMS:
@@ -82,10 +82,23 @@ class Builder:
     def _texts(self, name: str, nums: Sequence[int]) -> Iterator[Text]:
         if name == "own":
             yield from self._own_texts(nums)
-        else:
+        elif nums:
             found = self._store.cited_texts(nums) if name == "cited" else self._store.citing_texts(nums)
             for num in nums:
                 yield num, 0, "\n".join(found[num]) if num in found else None
+
+    def _joined_texts(self, other: str, dirty: Dirty) -> Iterator[Text]:
+        """Own text and another as one, of every paper that has the other or may have lost it."""
+        nums = [num for num, fields in dirty if fields & (BITS["own"] | BITS[other])]
+        lost = {num for num, fields in dirty if fields & BITS[other]}
+        others = {num: text for num, _, text in self._texts(other, nums) if text is not None}
+        own = {num: (date, text) for num, date, text in self._store.own_texts(list(others))}
+        for num in nums:
+            if num in own:
+                date, text = own[num]
+                yield num, date, f"{text}\n{others[num]}"
+            elif num in lost:
+                yield num, 0, None
 
     def _own_texts(self, nums: Sequence[int]) -> Iterator[Text]:
         """The own text of every number, in order; those that the store no longer has are gone."""

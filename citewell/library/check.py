@@ -13,7 +13,7 @@ from citewell.errors import CitewellError
 from citewell.library import manifest as manifests
 from citewell.library.arrays import checksum
 from citewell.library.index import Index
-from citewell.library.postings import FIELDS
+from citewell.library.postings import BITS, JOINED
 from citewell.library.store import Store
 
 _DANGLING = {
@@ -33,6 +33,7 @@ _EXPECTED = {
     "cited": "SELECT DISTINCT cited FROM targets WHERE cited IS NOT NULL",
     "citing": "SELECT DISTINCT citing FROM contexts",
 }
+_EXPECTED |= {name: _EXPECTED[other] for name, other in JOINED.items()}
 
 
 @dataclass(slots=True)
@@ -92,7 +93,7 @@ def _check_store(store: Store, verdict: Verdict) -> None:
 
 
 def _check_index(library: Path, index: Index, store: Store, verdict: Verdict) -> None:
-    for entry in (segment.entry for name in FIELDS for segment in index.segments(name)):
+    for entry in {segment.entry: None for name in _EXPECTED for segment in index.segments(name)}:
         # One that was there and is not any more has been merged by a writer in the meantime.
         with suppress(FileNotFoundError):
             if checksum(library / manifests.FOLDER / entry.file) != entry.crc32:
@@ -101,9 +102,10 @@ def _check_index(library: Path, index: Index, store: Store, verdict: Verdict) ->
     dirty = dict(store.db.execute("SELECT paper, fields FROM dirty"))
     if dirty:
         verdict.notes.append(f"{len(dirty):,} papers are stored but not indexed yet; the next 'citewell add' does it")
-    for bit, name in enumerate(FIELDS):
-        expected = np.sort(np.fromiter((num for (num,) in store.db.execute(_EXPECTED[name])), np.int64))
-        pending = np.array([num for num, fields in dirty.items() if fields >> bit & 1], np.int64)
+    for name, query in _EXPECTED.items():
+        expected = np.sort(np.fromiter((num for (num,) in store.db.execute(query)), np.int64))
+        bits = BITS["own"] | BITS[JOINED[name]] if name in JOINED else BITS[name]
+        pending = np.array([num for num, fields in dirty.items() if fields & bits], np.int64)
         listed = np.setdiff1d(index.listed(name), pending)
         expected = np.setdiff1d(expected, pending)
         if missing := len(np.setdiff1d(expected, listed)):

@@ -15,7 +15,7 @@ from citewell.library import manifest as manifests
 from citewell.library import schema
 from citewell.library.arrays import DamagedFileError, map_arrays
 from citewell.library.manifest import Entry, Manifest
-from citewell.library.postings import BLOCK, FIELDS, GONE, Postings
+from citewell.library.postings import BLOCK, FIELDS, GONE, JOINED, Postings
 
 
 @dataclass
@@ -86,8 +86,9 @@ class Segment:
         counts = places.counts.copy()
         live = np.isfinite(self.lengths)
         for term in np.flatnonzero(counts):
-            docs, _ = self.posting(places, int(term))
-            counts[term] = np.count_nonzero(live[docs])
+            row = places.rows[term]
+            docs = self.postings.docs[places.starts[term] : places.ends[term]]
+            counts[term] = np.count_nonzero(live & (self.postings.dense[row] != 0) if row >= 0 else live[docs])
         return counts
 
     def posting(self, places: Places, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -159,6 +160,9 @@ class Index:
                 )
         for stack in stacks.values():
             _shadow(stack)
+        for joined in JOINED:
+            for block in {block for name, block in stacks if name == FIELDS[0]}:
+                stacks[joined, block] = _laid_under(stacks[FIELDS[0], block], stacks.get((joined, block), []))
         return cls(manifest.generation, stacks, warnings), bool(warnings)
 
     def stack(self, name: str, block: int) -> list[Segment]:
@@ -200,6 +204,7 @@ class Index:
             segment.postings.first + block * BLOCK + np.flatnonzero(np.isfinite(segment.lengths))
             for block in self.blocks
             for segment in self.stack(name, block)
+            if segment.entry.field == name
         ]
         return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
@@ -213,3 +218,20 @@ def _shadow(stack: list[Segment]) -> None:
             if covered.any():
                 segment.shadowed = covered
         newer[segment.postings.papers] = True
+
+
+def _laid_under(own: list[Segment], joined: list[Segment]) -> list[Segment]:
+    """The stack of a joined field: the own text's segments speak for the papers that the joined ones do not have."""
+    if not joined:
+        return own
+    has = np.zeros(BLOCK, bool)
+    for segment in joined:
+        postings = segment.postings
+        has[postings.first : postings.first + postings.span] |= np.isfinite(segment.lengths)
+    under = []
+    for segment in own:
+        covered = has[segment.postings.papers]
+        if segment.shadowed is not None:
+            covered |= segment.shadowed
+        under.append(Segment(segment.entry, segment.postings, covered if covered.any() else None))
+    return under + joined

@@ -20,9 +20,9 @@ from citewell.library.arrays import DamagedFileError
 from citewell.library.check import Verdict, check
 from citewell.library.index import Index
 from citewell.library.indexer import Indexer
-from citewell.library.postings import FIELDS
+from citewell.library.postings import FIELDS, JOINED
 from citewell.library.store import Store
-from citewell.papers import Paper
+from citewell.papers import Context, Paper
 
 
 class _Silent:
@@ -96,7 +96,7 @@ class Library:
         return {
             **counts,
             "segments": len(segments),
-            "postings": {name: sum(entry.texts for entry in segments if entry.field == name) for name in FIELDS},
+            "postings": {name: sum(entry.texts for entry in segments if entry.field == name) for name in (*FIELDS, *JOINED)},
             "bytes": sum(path.stat().st_size for path in files),
             "folder": str(self.folder),
         }
@@ -116,6 +116,14 @@ class Library:
         with self._writing() as (db, indexer):
             adding = Adding(db, indexer, progress or _Silent())
             adding.files(files)
+            adding.index()
+            return adding.outcome
+
+    def take(self, records: Iterable[Paper | Context], progress: Progress | None = None) -> Outcome:
+        """Take in records made by a program."""
+        with self._writing() as (db, indexer):
+            adding = Adding(db, indexer, progress or _Silent())
+            adding.take(records)
             adding.index()
             return adding.outcome
 

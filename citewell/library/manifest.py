@@ -16,7 +16,7 @@ from citewell.text import analysis
 
 FOLDER = "index"
 _FILE = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 
 
 class Entry(msgspec.Struct, frozen=True):

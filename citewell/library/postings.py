@@ -22,6 +22,10 @@ BLOCK = 1 << BLOCK_BITS
 GONE = 0xFFFFFFFF
 FIELDS = ("own", "cited", "citing")
 """What a paper says of itself; what others say when they cite it; what it says when it cites others."""
+BITS = {name: 1 << at for at, name in enumerate(FIELDS)}
+"""How the store notes which fields of a paper are out of date."""
+JOINED = {"own+cited": "cited", "own+citing": "citing"}
+"""Own text and another as one. Segments hold the papers that have the other; for the rest the own text's segments speak."""
 
 _MAX_FREQUENCY = 0xFFFF
 """More occurrences of a term in one paper count as this many; BM25 has long been flat by then."""

@@ -98,7 +98,7 @@ class Bm25:
         return explained
 
     def _terms(self, request: Request) -> QueryTerms:
-        return query_terms(request.query, self.form, request.library.index, self.key_terms)
+        return query_terms(request.query, self.form, request.library, self.key_terms)
 
     def _look_up(self, index: Index, terms: QueryTerms) -> dict[str, _Lookup]:
         """Find the terms, by ascending hash, in every field of the mix."""

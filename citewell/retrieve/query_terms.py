@@ -1,26 +1,66 @@
-"""The words of a query in one of three forms: its title, its whole text, or the key terms of that text."""
+"""The words of a query and what each counts for: those of its title, of its whole text, of its key terms, or by their place.
+
+By place means: a word in the text round a gap counts the more the nearer to the gap it stands. The place where a citation is
+wanted says more about it than the sentence before, and the citing title less than both; how much was tuned on dev years.
+"""
 
 from __future__ import annotations
 
+import math
+
 from citewell.errors import CitewellError
-from citewell.library.index import Index
-from citewell.papers import Query
+from citewell.library.library import Library
+from citewell.papers import TARGET_MARK, Query
 from citewell.text.analysis import terms
 from citewell.text.key_terms import key_terms
 
-FORMS = ("title", "text", "key terms")
+FORMS = ("text", "near", "title", "key terms", "with bibliography")
 
-QueryTerms = dict[int, tuple[str, int]]
-"""Term hash to the word as the query has it, and how often."""
+_REACH = 10.0
+"""At so many words from the gap what a word counts has fallen to about a third of the way to `_FAR`."""
+_FAR = 0.15
+_TITLE = 0.45
+
+QueryTerms = dict[int, tuple[str, float]]
+"""Term hash to the word as the query has it, and how much it counts: how often it occurs, unless its place tells more."""
 
 
-def query_terms(query: Query, form: str, index: Index, size: int) -> QueryTerms:
+def query_terms(query: Query, form: str, library: Library, size: int) -> QueryTerms:
     """The terms to search for; `size` bounds the number of key terms."""
     match form:
-        case "title":
-            return terms(query.title or query.text())
         case "text":
             return terms(query.text())
+        case "near":
+            return _near(query)
+        case "title":
+            return terms(query.title or query.text())
         case "key terms":
-            return key_terms(terms(query.text()), index, size)
+            return key_terms(terms(query.text()), library.index, size)
+        case "with bibliography":
+            return terms("\n".join((query.text(), *_known_titles(query, library))))
     raise CitewellError(f"a query has no form {form!r}; choose one of {', '.join(FORMS)}")
+
+
+def _near(query: Query) -> QueryTerms:
+    """A local query by distance from its gap; any other as it is."""
+    words = query.context.split()
+    gap = next((at for at, word in enumerate(words) if TARGET_MARK in word), None)
+    if query.task != "local" or gap is None:
+        return terms(query.text())
+    found: dict[int, tuple[str, float]] = {}
+    for at, word in enumerate(words):
+        _count(found, word, _FAR + (1 - _FAR) * math.exp(-abs(at - gap) / _REACH))
+    _count(found, query.title, _TITLE)
+    return found
+
+
+def _count(found: QueryTerms, text: str, weight: float) -> None:
+    for term, (word, times) in terms(text).items():
+        first, before = found.get(term, (word, 0.0))
+        found[term] = first, before + times * weight
+
+
+def _known_titles(query: Query, library: Library) -> list[str]:
+    """The titles of what the draft cites elsewhere."""
+    numbers = [number for name in query.known if (number := library.store.find(name)) is not None]
+    return [paper.title for paper in library.store.papers(numbers).values()]

@@ -48,7 +48,7 @@ def matches(head: bytes) -> bool:
 
 
 def read(source: Source) -> Iterator[Paper | Context | Problem]:
-    naming = _naming(source.namespace)
+    naming = naming_of(source.namespace)
     strict = msgspec.json.Decoder().decode
     for number, line in source.lines():
         if isinstance(line, Problem):
@@ -78,7 +78,9 @@ def read(source: Source) -> Iterator[Paper | Context | Problem]:
             yield paper if paper.title or paper.ids else Problem("neither a title nor an id", number)
 
 
-def _naming(namespace: str) -> Naming:
+def naming_of(namespace: str) -> Naming:
+    """The naming of one source: a data set, or a lone file."""
+
     @lru_cache(maxsize=1 << 16)
     def naming(written: str) -> str:
         return recognise(written) or f"{namespace}:{text(written)}"

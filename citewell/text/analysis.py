@@ -141,10 +141,10 @@ def _query_vocabulary() -> Vocabulary:
     return Vocabulary()
 
 
-def terms(text: str) -> dict[int, tuple[str, int]]:
+def terms(text: str) -> dict[int, tuple[str, float]]:
     """Each term of `text`: its hash, the word by which it first appears, and how often it does."""
     vocabulary = _query_vocabulary()
-    found: dict[int, tuple[str, int]] = {}
+    found: dict[int, tuple[str, float]] = {}
     for token, count in Counter(tokens(text)).items():
         if term := vocabulary.hashes[vocabulary.number(token)]:
             word, times = found.get(term) or (token.decode(), 0)

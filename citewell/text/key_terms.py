@@ -27,7 +27,7 @@ def bo1(in_text: npt.NDArray[np.int64], in_library: npt.NDArray[np.int64], texts
     return np.where(in_library > 0, scores.astype(np.float64), 0.0)
 
 
-def key_terms(terms: dict[int, tuple[str, int]], library: Frequencies, size: int) -> dict[int, tuple[str, int]]:
+def key_terms(terms: dict[int, tuple[str, float]], library: Frequencies, size: int) -> dict[int, tuple[str, float]]:
     """The `size` best terms of a text, best first, each to be looked for once."""
     hashes = np.array(list(terms), np.int64)
     counts = np.array([times for _, times in terms.values()], np.int64)

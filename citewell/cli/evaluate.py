@@ -1,0 +1,99 @@
+"""``citewell evaluate``: how well pipelines do on a set, strictly in time, side by side."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from citewell.cli.options import json_option, print_json
+from citewell.pipeline import DEFAULT
+
+TASKS = ("global", "local", "paragraph", "evidence")
+
+
+@click.command("evaluate")
+@click.argument("folder", metavar="SET", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--task", type=click.Choice(TASKS), required=True, help="What is asked.")
+@click.option("--pipeline", "names", multiple=True, help=f"A pipeline to measure (repeatable); default: {DEFAULT}.")
+@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Which years ask.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Ask N questions drawn at random; default: all.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample and of the tests' randomness.")
+@click.option("--distractors", is_flag=True, help="Widen the pool by the set's further papers, which nobody cites.")
+@click.option("--lenient", is_flag=True, help="Put wanted papers that retrieval missed into the last place.")
+@click.option("--with-bibliography", is_flag=True, help="Let queries know the other references of the citing paper.")
+@click.option("--kind", default="", help="Of an evidence set, only questions marked by this kind, such as manual-train.")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Score this TREC run of another system beside them (repeatable).",
+)
+@click.option("--baseline", help="What the others are compared with; default: the first.")
+@click.option("--measure", "measures", multiple=True, help="Show this measure (repeatable), such as R@50 or nDCG@20.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Leave questions, qrels, runs, values per query and the report here.",
+)
+@click.option("--plots", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Draw plots (PNG, SVG) here.")
+@json_option
+def command(
+    folder: Path,
+    task: str,
+    names: tuple[str, ...],
+    split: str,
+    sample: int | None,
+    seed: int,
+    distractors: bool,
+    lenient: bool,
+    with_bibliography: bool,
+    kind: str,
+    runs: tuple[Path, ...],
+    baseline: str | None,
+    measures: tuple[str, ...],
+    out: Path | None,
+    plots: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure pipelines on a data set.
+
+    A query sees only papers up to its own date, and links and contexts of citing papers up to the last year that its split may
+    use; never its own record, references or contexts. The set's library is built once and kept (in $CITEWELL_CACHE).
+
+    \b
+        citewell evaluate data/cs --task local --pipeline bm25 --pipeline best
+        citewell evaluate data/cs --task global --sample 500 --plots plots --out runs
+        citewell evaluate data/cs --task local --pipeline bm25 --run other-system.txt
+    """
+    from citewell.cli.progress import Bar
+    from citewell.evaluate.evaluation import Evaluation
+    from citewell.evaluate.files import Files, write_report
+    from citewell.evaluate.report import print_report
+
+    with ExitStack() as stack:
+        bar = stack.enter_context(Bar())
+        files = stack.enter_context(Files(out)) if out else None
+        evaluation = Evaluation(
+            folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, bar, bar
+        )
+        systems = list(dict.fromkeys(names)) or ([] if runs else [DEFAULT])
+        report = evaluation.report(systems, runs, baseline, files)
+    for file, count in evaluation.dataset.problems.items():
+        print(f"citewell: {count:,} lines of {file} could not be read and were left out", file=sys.stderr)
+    if out:
+        write_report(out, report)
+    if plots:
+        from citewell.evaluate.plots import draw_report
+
+        draw_report(report, evaluation, plots)
+    if as_json:
+        print_json(report.as_json())
+    else:
+        from rich.console import Console
+
+        print_report(report, Console(width=None if sys.stdout.isatty() else 200), measures)

@@ -1,0 +1,99 @@
+"""An evaluation in one call: open a set, ask its questions, compare the systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from citewell.errors import CitewellError
+from citewell.evaluate import measures
+from citewell.evaluate.experiment import Experiment, Listener, Watcher, conduct
+from citewell.evaluate.pools import Pools
+from citewell.evaluate.questions import Question, questions, sampled
+from citewell.evaluate.report import Report
+from citewell.evaluate.sets import DataSet
+from citewell.evaluate.strict import Timeline
+from citewell.evaluate.trec import read_run
+from citewell.library.adding import Progress
+from citewell.pipeline import Pipeline, pipeline
+
+
+@dataclass
+class Evaluation:
+    """What is asked of which set, under which rules.
+
+    >>> Evaluation(Path("data/cs"), "local", sample=1000).report(["bm25", "best"])           # doctest: +SKIP
+    """
+
+    folder: Path
+    task: str
+    split: str = "test"
+    sample: int | None = None
+    seed: int = 0
+    distractors: bool = False
+    lenient: bool = False
+    with_bibliography: bool = False
+    kind: str = ""
+    """Of an evidence set only the questions whose answers were marked by this kind."""
+    measures: Sequence[str] = ()
+    """Further measures than the standard ones."""
+    progress: Progress | None = None
+    watcher: Watcher | None = None
+    dataset: DataSet = field(init=False)
+
+    def __post_init__(self) -> None:
+        measures.check([name for name in self.measures if ":" not in name])
+        self.dataset = DataSet.open(self.folder)
+        self._timeline = Timeline(self.dataset, self.dataset.split(self.split))
+
+    def questions(self) -> list[Question]:
+        """What is asked, in the set's order."""
+        found = questions(self._timeline, self.task, self.with_bibliography)
+        if self.kind:
+            kinds = sorted({question.kind for question in found})
+            found = [question for question in found if question.kind == self.kind]
+            if not found:
+                raise CitewellError(
+                    f"no question of {self.dataset.name} is of kind {self.kind!r}; there are {', '.join(kinds)}"
+                )
+        return sampled(found, self.sample, self.seed)
+
+    def pools(self) -> Pools:
+        """The libraries that answer."""
+        return Pools(self._timeline, self.distractors, self.progress)
+
+    def conduct(
+        self, systems: Sequence[str | Pipeline], runs: Sequence[Path] = (), listener: Listener | None = None
+    ) -> Experiment:
+        """Ask every question of every system."""
+        pipelines = [pipeline(system) if isinstance(system, str) else system for system in systems]
+        names = dict.fromkeys((*measures.STANDARD, *(name for name in self.measures if ":" not in name)))
+        made = {path.name.removesuffix(".gz").removesuffix(".txt"): read_run(path) for path in runs}
+        return conduct(self.questions(), self.pools(), pipelines, made, list(names), self.lenient, self.watcher, listener)
+
+    def report(
+        self,
+        systems: Sequence[str | Pipeline],
+        runs: Sequence[Path] = (),
+        baseline: str | None = None,
+        listener: Listener | None = None,
+    ) -> Report:
+        """Ask, and compare every system with the baseline (the first one, unless another is named)."""
+        names = [system if isinstance(system, str) else system.name for system in systems]
+        names += [path.name.removesuffix(".gz").removesuffix(".txt") for path in runs]
+        if baseline is not None and baseline not in names:
+            raise CitewellError(f"the baseline {baseline!r} is not among the systems: {', '.join(names)}")
+        experiment = self.conduct(systems, runs, listener)
+        return Report.of(
+            self.dataset.name,
+            self.task,
+            self.split,
+            experiment,
+            baseline or names[0],
+            lenient=self.lenient,
+            with_bibliography=self.with_bibliography,
+            distractors=self.distractors,
+            sample=self.sample if self.sample == len(experiment.questions) else None,
+            seed=self.seed,
+        )

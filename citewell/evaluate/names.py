@@ -1,0 +1,44 @@
+"""From the names of papers to their numbers in one library, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from citewell.identifiers import recognise
+from citewell.library import Library
+
+
+class Names:
+    """The names of one library's papers, remembered once they were asked for: an evaluation asks for millions."""
+
+    def __init__(self, library: Library) -> None:
+        self._db = library.store.db
+        self._ids: dict[int, str] = {}
+
+    def number(self, name: str) -> int | None:
+        """The paper that goes by `name`: an identifier, or the id that its set gave it."""
+        known = recognise(name)
+        for key in (known, name, f"id={name}") if known else (name, f"id={name}"):
+            found = self._db.execute("SELECT min(paper) FROM ids WHERE key = ?", (key,)).fetchone()[0]
+            if found is not None:
+                return int(found)
+        return None
+
+    def ids(self, numbers: Iterable[int]) -> list[str]:
+        """What rankings call these papers."""
+        numbers = list(numbers)
+        ids = self._ids
+        if missing := [number for number in numbers if number not in ids]:
+            ids.update(
+                self._db.execute(
+                    "SELECT num, id FROM papers WHERE num IN (SELECT value FROM json_each(?))",
+                    (msgspec.json.encode(missing).decode(),),
+                )
+            )
+        return [ids[number] for number in numbers]
+
+    def same(self, names: Iterable[str]) -> list[str]:
+        """The papers that go by these names, each once, under the id that rankings call them by."""
+        return self.ids(dict.fromkeys(number for name in names if (number := self.number(name)) is not None))

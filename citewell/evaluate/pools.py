@@ -1,0 +1,142 @@
+"""The libraries that answer the queries of a set: one for each moment from which the set is looked at.
+
+The library at the end of a year is built once and kept in the cache, under a name made of the set's content, of the rules and
+of the code that read it. Queries that know their day get a copy of last year's library that grows day by day.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.resources import files
+from pathlib import Path
+
+from filelock import FileLock
+from platformdirs import user_cache_path
+
+from citewell.evaluate.strict import END_OF_YEAR, Cutoff, Timeline
+from citewell.library import Library
+from citewell.library.adding import Progress
+from citewell.library.store import date_number
+from citewell.papers import Context, Paper
+
+_READ_BY = ("library", "sources", "text")
+"""The packages whose code decides what a library of given records holds."""
+
+
+def cache_folder() -> Path:
+    """``$CITEWELL_CACHE``, or the user's cache folder."""
+    given = os.environ.get("CITEWELL_CACHE")
+    return (Path(given) if given else user_cache_path("citewell", appauthor=False)) / "sets"
+
+
+class Pools:
+    """The libraries of one set and split."""
+
+    def __init__(self, timeline: Timeline, distractors: bool = False, progress: Progress | None = None) -> None:
+        self._timeline = timeline
+        self._distractors = distractors
+        self._progress = progress
+        self._digest = timeline.dataset.digest(distractors)
+        self.links_until = timeline.split.links_until
+        self.seconds = 0.0
+        """CPU time that went into building."""
+
+    @contextmanager
+    def at(self, dates: list[int]) -> Iterator[Iterator[Library]]:
+        """The library as it stood at each of `dates`, which must ascend."""
+        with tempfile.TemporaryDirectory(prefix="citewell-", dir=_made(cache_folder())) as scratch:
+            yield self._at(dates, Path(scratch))
+
+    def _at(self, dates: list[int], scratch: Path) -> Iterator[Library]:
+        growing: _Growing | None = None
+        for date in dates:
+            before = time.process_time()
+            if date % 10_000 == END_OF_YEAR:
+                library = self.cached(date)
+            else:
+                year = date // 10_000
+                if growing is None or growing.year != year:
+                    folder = scratch / str(year)
+                    shutil.copytree(self.cached((year - 1) * 10_000 + END_OF_YEAR).folder, folder)
+                    growing = _Growing(Library(folder), year, self._of_year(year))
+                library = growing.until(date)
+            self.seconds += time.process_time() - before
+            with library:
+                yield library
+
+    def cached(self, date: int) -> Library:
+        """The library as it stood at the end of a year, from the cache or made now."""
+        cutoff = Cutoff(date, self._timeline.split.links_until)
+        folder = cache_folder() / self._name(cutoff)
+        with FileLock(f"{_made(cache_folder()) / folder.name}.lock"):
+            if not folder.exists():
+                making = folder.with_name(f"{folder.name}.making")
+                shutil.rmtree(making, ignore_errors=True)
+                self._build(Library(making), cutoff)
+                making.rename(folder)
+        return Library(folder)
+
+    def _build(self, library: Library, cutoff: Cutoff) -> None:
+        timeline = self._timeline
+        if self._progress:
+            self._progress.total(timeline.dataset.records(self._distractors))
+            self._progress.reading(f"{timeline.dataset.name} for its library")
+        with library:
+            library.take(_both(timeline, cutoff, self._distractors), self._progress)
+
+    def _of_year(self, year: int) -> list[tuple[int, Paper]]:
+        """The papers of one year by date, those without a day first."""
+        cutoff = Cutoff(year * 10_000 + END_OF_YEAR, self._timeline.split.links_until)
+        dated = ((date_number(paper.year, paper.date), paper) for paper in self._timeline.papers(cutoff, self._distractors))
+        return sorted((pair for pair in dated if pair[0] >= year * 10_000), key=lambda pair: pair[0])
+
+    def _name(self, cutoff: Cutoff) -> str:
+        split = self._timeline.split
+        rules = blake2b(f"{cutoff}{sorted(split.years)}{_code()}".encode(), digest_size=8).hexdigest()
+        years = f"{cutoff.papers // 10_000}-links-{cutoff.links}" if cutoff.links is not None else "whole"
+        wide = "-distractors" if self._distractors else ""
+        return f"{self._timeline.dataset.name}-{years}{wide}-{self._digest}-{rules}"
+
+
+class _Growing:
+    """A library to which the papers of a year are added as they appear."""
+
+    def __init__(self, library: Library, year: int, coming: list[tuple[int, Paper]]) -> None:
+        self._library = library
+        self.year = year
+        self._coming = coming
+
+    def until(self, date: int) -> Library:
+        due = [paper for when, paper in self._coming if when <= date]
+        self._coming = self._coming[len(due) :]
+        if due:
+            self._library.take(due)
+        return self._library
+
+
+def _both(timeline: Timeline, cutoff: Cutoff, distractors: bool) -> Iterator[Paper | Context]:
+    yield from timeline.papers(cutoff, distractors)
+    yield from timeline.contexts(cutoff)
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """A name for the code that makes libraries."""
+    state = blake2b(digest_size=8)
+    for package in _READ_BY:
+        for path in sorted(files("citewell").joinpath(package).iterdir(), key=lambda path: path.name):
+            if path.name.endswith(".py"):
+                state.update(path.read_bytes())
+    return state.hexdigest()
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,206 @@
+"""Data sets: a folder of JSON lines and a ``set.toml`` that says which years are for training, for tuning and for the report.
+
+Papers and contexts come through the same reader as ``citewell add`` uses, so that a set and a library agree on what an id is.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from citewell.errors import CitewellError
+from citewell.papers import Context, Paper, Problem
+from citewell.sources import InputError, citewell_jsonl
+from citewell.sources.source import Source
+
+TASKS = ("global", "local", "paragraph", "evidence")
+SPLITS = ("dev", "test")
+
+Task = Literal["global", "local", "paragraph", "evidence"]
+Record = TypeVar("Record")
+
+
+class Paragraph(msgspec.Struct):
+    """A paragraph that cites: its topic sentence, and the papers of the rest."""
+
+    id: str
+    citing: str
+    cited: list[str]
+    topic_sentence: str
+
+
+class Snippets(msgspec.Struct):
+    """Sentences of one paper, by their place in it."""
+
+    paper: str
+    sentences: list[int]
+
+
+class Evidence(msgspec.Struct):
+    """A question or claim, the papers that bear on it, and the sentences in them."""
+
+    id: str
+    question: str
+    documents: list[str]
+    snippets: list[Snippets] = []
+    split: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The citing papers that are asked about, and how far back the links lie that may be used for it."""
+
+    name: str
+    years: frozenset[int]
+    links_until: int | None
+    """Links and contexts of citing papers up to this year may be seen; None where a set knows no time."""
+
+
+@dataclass
+class DataSet:
+    """One set, opened."""
+
+    folder: Path
+    name: str
+    about: str
+    tasks: tuple[str, ...]
+    train_until: int | None
+    years: dict[str, tuple[int, ...]]
+    """The years of the citing papers of each split."""
+    problems: dict[str, int] = field(default_factory=dict)
+    """How many lines of which file could not be read."""
+
+    @classmethod
+    def open(cls, folder: Path) -> DataSet:
+        path = folder / "set.toml"
+        if not path.is_file():
+            raise CitewellError(f"{folder} is not a data set: it has no set.toml; docs/formats.md describes the format")
+        try:
+            content = tomllib.loads(path.read_text("utf-8"))
+            name, tasks = str(content["name"]), tuple(str(task) for task in content["tasks"])
+            until = content.get("train_until")
+            years = {split: _years(content.get(split, [])) for split in SPLITS}
+            train_until = None if until is None else int(until)
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+            raise CitewellError(f"{path} does not describe a data set: {type(error).__name__} {error}") from None
+        if unknown := set(tasks) - set(TASKS):
+            raise CitewellError(f"{path} names a task that does not exist: {', '.join(sorted(unknown))}")
+        return cls(folder, name, str(content.get("about", "")), tasks, train_until, years)
+
+    def split(self, name: str) -> Split:
+        """The split called `name`. Its years must lie after those whose links it may see."""
+        years = self.years[name]
+        if self.train_until is None:
+            return Split(name, frozenset(years), None)
+        until = self.train_until if name == "dev" else max((self.train_until, *self.years["dev"]))
+        if not years:
+            raise CitewellError(f"{self.folder / 'set.toml'} names no years for the {name} split")
+        if min(years) <= until:
+            raise CitewellError(
+                f"{self.folder / 'set.toml'}: the {name} years must lie after {until}, the last year whose links may be seen"
+            )
+        return Split(name, frozenset(years), until)
+
+    def papers(self, distractors: bool = False) -> Iterator[Paper]:
+        """Every paper of the pool, with all its references."""
+        for name in ("papers", "distractors") if distractors else ("papers",):
+            path = self._file(name)
+            if path is None and name == "distractors":
+                raise CitewellError(f"{self.folder} has no distractors; leave --distractors out")
+            if path is None:
+                raise CitewellError(f"{self.folder} has no papers.jsonl.gz")
+            for record in self._read(path):
+                if isinstance(record, Paper):
+                    yield record
+
+    def contexts(self) -> Iterator[Context]:
+        path = self._file("contexts")
+        for record in self._read(path) if path else ():
+            if isinstance(record, Context):
+                yield record
+
+    def paragraphs(self) -> Iterator[Paragraph]:
+        return self._decoded("paragraphs", Paragraph)
+
+    def evidence(self) -> Iterator[Evidence]:
+        return self._decoded("evidence", Evidence)
+
+    def naming(self) -> citewell_jsonl.Naming:
+        """From an id as a line of the set writes it to the canonical one."""
+        return citewell_jsonl.naming_of(self.name)
+
+    def files(self) -> list[Path]:
+        """What the set consists of."""
+        names = ("papers", "contexts", "paragraphs", "evidence", "distractors")
+        return [self.folder / "set.toml", *(path for name in names if (path := self._file(name)))]
+
+    def records(self, distractors: bool) -> int:
+        """How many lines the papers and contexts have."""
+        count = 0
+        for name in ("papers", "contexts", *(("distractors",) if distractors else ())):
+            if path := self._file(name):
+                # What is wrong with a file is said when it is read for good.
+                with Source(path) as source, suppress(InputError):
+                    while chunk := source.stream.read(1 << 20):
+                        count += chunk.count(b"\n")
+        return count
+
+    def digest(self, distractors: bool) -> str:
+        """A name for what the library of this set is made of: any change of papers or contexts gives another."""
+        state = blake2b(digest_size=8)
+        for name in ("papers", "contexts", *(("distractors",) if distractors else ())):
+            if path := self._file(name):
+                with path.open("rb") as stream:
+                    while chunk := stream.read(1 << 20):
+                        state.update(chunk)
+            state.update(b"\x00")
+        return state.hexdigest()
+
+    def _file(self, name: str) -> Path | None:
+        return next((path for end in (".jsonl.gz", ".jsonl") if (path := self.folder / f"{name}{end}").is_file()), None)
+
+    def _read(self, path: Path) -> Iterator[Paper | Context]:
+        self.problems.pop(path.name, None)
+        try:
+            with Source(path, self.name) as source:
+                for record in citewell_jsonl.read(source):
+                    if isinstance(record, Problem):
+                        self._problem(path)
+                    else:
+                        yield record
+        except InputError as error:
+            raise CitewellError(f"{path}: {error}") from None
+
+    def _decoded(self, name: str, kind: type[Record]) -> Iterator[Record]:
+        path = self._file(name)
+        if path is None:
+            return
+        self.problems.pop(path.name, None)
+        decode = msgspec.json.Decoder(kind, strict=False).decode
+        try:
+            with Source(path, self.name) as source:
+                for _, line in source.lines():
+                    if isinstance(line, Problem):
+                        self._problem(path)
+                    elif line.strip():
+                        try:
+                            yield decode(line)
+                        except msgspec.DecodeError:
+                            self._problem(path)
+        except InputError as error:
+            raise CitewellError(f"{path}: {error}") from None
+
+    def _problem(self, path: Path) -> None:
+        self.problems[path.name] = self.problems.get(path.name, 0) + 1
+
+
+def _years(value: Any) -> tuple[int, ...]:
+    return tuple(sorted(int(year) for year in (value if isinstance(value, list) else [value])))

@@ -1,0 +1,106 @@
+"""Runs and judgements in TREC's formats, so that any other system can be scored here, and ours anywhere.
+
+Names are written as the set writes them; blanks, which the formats cannot hold, become ``%20``. A file whose name ends in
+``.gz`` is compressed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TextIO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.errors import CitewellError
+
+
+def strictly_falling(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """The scores of a ranking, ties lowered by the least that single precision can tell apart.
+
+    trec_eval breaks ties by name; a ranking means its order, so no two of its scores may be equal.
+    """
+    if len(scores) < 2 or bool((scores[1:] < scores[:-1]).all()):
+        return scores
+    falling = scores.copy()
+    for at in range(1, len(falling)):
+        if not falling[at] < falling[at - 1]:
+            falling[at] = np.nextafter(falling[at - 1], np.float32(-np.inf))
+    return falling
+
+
+def write_run(stream: TextIO, tag: str, run: Mapping[str, Mapping[str, float]]) -> None:
+    """Append rankings, best first, to a run file."""
+    for query, ranking in run.items():
+        asked = quoted(query)
+        stream.writelines(
+            f"{asked} Q0 {quoted(paper)} {rank} {score:.9g} {tag}\n" for rank, (paper, score) in enumerate(ranking.items(), 1)
+        )
+
+
+def write_qrels(stream: TextIO, wanted: Mapping[str, Sequence[str]]) -> None:
+    for query, papers in wanted.items():
+        stream.writelines(f"{quoted(query)} 0 {quoted(paper)} 1\n" for paper in papers)
+
+
+def read_run(path: Path) -> dict[str, dict[str, float]]:
+    """A run as trec_eval understands it: by falling score, equal ones by falling name; the ranks in the file do not count."""
+    rows: dict[str, dict[str, float]] = {}
+    for number, fields in _rows(path):
+        try:
+            query, _, paper, _, score, _ = fields
+            rows.setdefault(unquoted(query), {})[unquoted(paper)] = float(np.float32(score))
+        except ValueError:
+            raise CitewellError(f"{path}, line {number}: a run has six fields: query Q0 paper rank score tag") from None
+    if not rows:
+        raise CitewellError(f"{path} is an empty run")
+    return {query: _ordered(papers) for query, papers in rows.items()}
+
+
+def read_qrels(path: Path) -> dict[str, list[str]]:
+    """The papers that are relevant to each query."""
+    wanted: dict[str, list[str]] = {}
+    for number, fields in _rows(path):
+        try:
+            query, _, paper, grade = fields
+            if int(grade) > 0:
+                wanted.setdefault(unquoted(query), []).append(unquoted(paper))
+        except ValueError:
+            raise CitewellError(f"{path}, line {number}: judgements have four fields: query 0 paper grade") from None
+    return wanted
+
+
+def opened(path: Path, mode: str = "wt") -> TextIO:
+    return cast(TextIO, gzip.open(path, mode, encoding="utf-8") if path.suffix == ".gz" else path.open(mode, encoding="utf-8"))
+
+
+def quoted(name: str) -> str:
+    return name if name.isascii() and name.isprintable() and " " not in name else "%20".join(name.split())
+
+
+def unquoted(name: str) -> str:
+    return name.replace("%20", " ")
+
+
+def _ordered(papers: dict[str, float]) -> dict[str, float]:
+    names = sorted(papers, reverse=True)
+    names.sort(key=lambda name: -papers[name])
+    scores = strictly_falling(np.array([papers[name] for name in names], np.float32))
+    return dict(zip(names, scores.tolist(), strict=True))
+
+
+def _rows(path: Path) -> Iterable[tuple[int, list[str]]]:
+    try:
+        with path.open("rb") as raw:
+            zipped = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            stream = gzip.GzipFile(fileobj=raw) if zipped else raw
+            for number, line in enumerate(io.TextIOWrapper(cast(io.BufferedReader, stream), "utf-8"), 1):
+                if fields := line.split():
+                    yield number, fields
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise CitewellError(f"{path} cannot be read as a TREC file: {error}") from None
