@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
@@ -89,11 +89,17 @@ def definitions() -> Mapping[str, Mapping[str, Any]]:
 
 
 def pipeline(name: str = DEFAULT, **overrides: Any) -> Pipeline:
-    """The pipeline called `name`; `overrides` replace parameters of its stages."""
+    """The pipeline called `name`; `overrides` replace parameters of the stages that have them.
+
+    A part of a parameter is named with a dot: ``{"fields.cited": 0.5}``.
+    """
     found = definitions().get(name)
     if found is None:
         raise CitewellError(f"there is no pipeline {name!r}; 'citewell pipelines' lists them: {', '.join(definitions())}")
-    return Pipeline(name, found["about"], tuple(_stage({**stage, **overrides}) for stage in found["stages"]))
+    stages = tuple(_stage(parameters, overrides) for parameters in found["stages"])
+    if unused := [key for key in overrides if not any(_takes(type(stage), key) for stage in stages)]:
+        raise CitewellError(f"no stage of the pipeline {name!r} has a parameter {unused[0]!r}")
+    return Pipeline(name, found["about"], stages)
 
 
 def suggest(library: Library, query: Query, name: str = DEFAULT, size: int = 10) -> list[Suggestion]:
@@ -101,10 +107,17 @@ def suggest(library: Library, query: Query, name: str = DEFAULT, size: int = 10)
     return pipeline(name).suggest(library, query, size)
 
 
-def _stage(parameters: dict[str, Any]) -> Stage:
-    module, name = STAGES[parameters.pop("kind")].split(":")
-    try:
-        stage: Stage = getattr(import_module(module), name)(**parameters)
-    except TypeError as error:
-        raise CitewellError(f"a stage of kind {name} takes no such parameter: {error}") from None
+def _stage(parameters: Mapping[str, Any], overrides: Mapping[str, Any]) -> Stage:
+    module, name = STAGES[parameters["kind"]].split(":")
+    kind: type[Any] = getattr(import_module(module), name)
+    chosen = {key: value for key, value in parameters.items() if key != "kind"}
+    for key, value in overrides.items():
+        if _takes(kind, key):
+            whole, _, part = key.partition(".")
+            chosen[whole] = {**chosen.get(whole, {}), part: value} if part else value
+    stage: Stage = kind(**chosen)
     return stage
+
+
+def _takes(kind: type[Any], key: str) -> bool:
+    return key.partition(".")[0] in {field.name for field in fields(kind)}

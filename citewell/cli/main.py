@@ -13,18 +13,8 @@ from citewell import __version__
 from citewell.errors import CitewellError
 
 COMMANDS = (
-    "add",
-    "suggest",
-    "search",
-    "show",
-    "export",
-    "library",
-    "pipelines",
-    "evaluate",
-    "tune",
-    "set",
-    "reproduce",
-    "demo",
+    *("add", "suggest", "search", "show", "export", "library", "pipelines"),
+    *("evaluate", "tune", "set", "reproduce", "demo"),
 )
 """Each is a module of this package with a `command`; they are imported only when called."""
 

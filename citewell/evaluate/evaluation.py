@@ -54,9 +54,7 @@ class Evaluation:
             kinds = sorted({question.kind for question in found})
             found = [question for question in found if question.kind == self.kind]
             if not found:
-                raise CitewellError(
-                    f"no question of {self.dataset.name} is of kind {self.kind!r}; there are {', '.join(kinds)}"
-                )
+                raise CitewellError(f"{self.dataset.name} has no question of kind {self.kind!r}; there are {', '.join(kinds)}")
         return sampled(found, self.sample, self.seed)
 
     def pools(self) -> Pools:

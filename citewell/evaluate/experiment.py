@@ -36,10 +36,9 @@ _BATCH = 200
 Ranked = dict[str, float]
 """Papers (or sentences) and scores, best first; no two scores are equal."""
 Runs = dict[str, dict[str, Ranked]]
-"""What is ranked (see `VIEWS`), then the question, then its ranking."""
-
-VIEWS = {"": "papers", **snippets.VIEWS}
-"""What can be ranked, by the prefix of its measures."""
+"""What is ranked (papers under the empty name, sentences as `snippets.VIEWS` names them), the question, its ranking."""
+Answers = Mapping[str, Mapping[str, list[str]]]
+"""What is ranked, the question, and the right answers, under the ids that rankings use."""
 
 
 class Watcher(Protocol):
@@ -53,7 +52,7 @@ class Watcher(Protocol):
 class Listener(Protocol):
     """Who gets the rankings of every system as they are made."""
 
-    def answers(self, wanted: Mapping[str, Mapping[str, list[str]]]) -> None: ...
+    def answers(self, wanted: Answers) -> None: ...
 
     def rankings(self, system: str, runs: Runs) -> None: ...
 
@@ -130,25 +129,41 @@ def conduct(
     if watcher:
         watcher.asking(len(ordered))
     load_compiled()
+    cold = list(pipelines)
     started = time.process_time() - pools.seconds
     with pools.at(sorted({question.date for question in ordered})) as libraries:
         for library, (date, group) in zip(libraries, groupby(ordered, key=lambda question: question.date), strict=True):
             bench = _Bench(library, Cutoff(date, pools.links_until), names, lenient)
             for batch in _batches(list(group)):
+                while cold:  # what is loaded or compiled at first use is not a query's time
+                    cold.pop().rank(Request(library, batch[0].query))
                 answers = bench.answers(batch)
                 wanted += answers[""].values()
                 if listener:
                     listener.answers(answers)
-                made = {each.name: bench.ask(each, batch, answers, tallies[each.name]) for each in pipelines}
-                made |= {name: bench.foreign(run, batch, tallies[name]) for name, run in runs.items()}
-                for name, rankings in made.items():
-                    bench.measure(answers, rankings, tallies[name])
+                for name, made in _rankings(bench, batch, answers, pipelines, runs, tallies):
+                    bench.measure(answers, made, tallies[name])
                     if listener:
-                        listener.rankings(name, rankings)
+                        listener.rankings(name, made)
                 if watcher:
                     watcher.asked(len(batch))
     outcomes = [tally.outcome(name) for name, tally in tallies.items()]
     return Experiment(ordered, wanted, outcomes, time.process_time() - pools.seconds - started)
+
+
+def _rankings(
+    bench: _Bench,
+    batch: Sequence[Question],
+    answers: Answers,
+    pipelines: Sequence[Pipeline],
+    runs: Mapping[str, Mapping[str, Ranked]],
+    tallies: Mapping[str, _Tally],
+) -> Iterator[tuple[str, Runs]]:
+    """What each system answers to a batch, one system after the other."""
+    for pipeline in pipelines:
+        yield pipeline.name, bench.ask(pipeline, batch, answers, tallies[pipeline.name])
+    for name, run in runs.items():
+        yield name, bench.foreign(run, batch, tallies[name])
 
 
 class _Bench:
@@ -163,7 +178,7 @@ class _Bench:
         self._places = snippets.Places(library, self._names)
         self._forbidden = _forbidden(library, cutoff)
 
-    def answers(self, batch: Sequence[Question]) -> dict[str, dict[str, list[str]]]:
+    def answers(self, batch: Sequence[Question]) -> Answers:
         """For each view the right answers of each question, under the ids that rankings use."""
         documents = {question.id: self._names.same(question.wanted) for question in batch}
         if len(documents) < len(batch):
@@ -171,9 +186,7 @@ class _Bench:
         marked = {question.id: self._places.marked(question) for question in batch if question.sentences}
         return {"": documents} | (dict.fromkeys(snippets.VIEWS, marked) if marked else {})
 
-    def ask(
-        self, pipeline: Pipeline, batch: Sequence[Question], answers: Mapping[str, Mapping[str, list[str]]], tally: _Tally
-    ) -> Runs:
+    def ask(self, pipeline: Pipeline, batch: Sequence[Question], answers: Answers, tally: _Tally) -> Runs:
         """What a pipeline answers."""
         runs: Runs = {view: {} for view in answers}
         for question in batch:
@@ -208,7 +221,7 @@ class _Bench:
             tally.refused += len(given) - len(kept[question.id])
         return {"": kept}
 
-    def measure(self, answers: Mapping[str, Mapping[str, list[str]]], runs: Runs, tally: _Tally) -> None:
+    def measure(self, answers: Answers, runs: Runs, tally: _Tally) -> None:
         """Add the values of a batch to what is known of a system."""
         for view, run in runs.items():
             wanted = answers[view]

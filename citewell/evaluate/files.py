@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +10,7 @@ from typing import Any, TextIO
 import msgspec
 
 from citewell.evaluate import trec
-from citewell.evaluate.experiment import Experiment, Runs
+from citewell.evaluate.experiment import Answers, Experiment, Runs
 from citewell.evaluate.report import Report
 
 _VIEWS = {"": "", "snippets:": "-snippets", "given:": "-given"}
@@ -32,7 +31,7 @@ class Files:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stack.close()
 
-    def answers(self, wanted: Mapping[str, Mapping[str, list[str]]]) -> None:
+    def answers(self, wanted: Answers) -> None:
         for view, answers in wanted.items():
             trec.write_qrels(self._stream(f"qrels{_VIEWS[view]}.txt"), answers)
 

@@ -1,8 +1,8 @@
 """Measures, by ir-measures' names, and the two that it lacks.
 
-ir-measures (trec_eval below it) computes all but ``F1@k``, which is the harmonic mean of P@k and R@k of each query, and
-``nDCG-HC@k``, the variant that HybridCite reports: the discount at rank i is log2(i), none at the first two ranks, and the ideal
-ranking is made of the right papers that were found among the first k, not of all right ones.
+ir-measures (trec_eval below it) computes all but two. ``F1@k`` is the harmonic mean of P@k and R@k of each query. ``nDCG-HC@k``
+is the variant that HybridCite reports: the discount at rank i is log2(i), none at the first two ranks, and the ideal ranking is
+made of the right papers that were found among the first k, not of all right ones.
 """
 
 from __future__ import annotations

@@ -104,14 +104,18 @@ def print_report(report: Report, console: Console, shown: Sequence[str] = ()) ->
     table.add_column("CPU ms/query", justify="right")
     means = {outcome.name: {name: outcome.mean(name) for name in names if name in outcome.values} for outcome in outcomes}
     best = {name: max(means[each].get(name, -1.0) for each in means) for name in names}
+    spread = {each.name: significance.intervals(each.values, list(means[each.name]), report.seed) for each in outcomes}
     marks = {(each.system, each.measure) for each in report.comparisons if each.significant}
     for outcome in outcomes:
         row = [outcome.name]
         for name in names:
             value = means[outcome.name].get(name)
-            text = "–" if value is None or np.isnan(value) else f"{value:.4f}"
-            text += "*" if (outcome.name, name) in marks else " "
-            row.append(f"[bold]{text}[/bold]" if value == best[name] else text)
+            if value is None or np.isnan(value):
+                row.append("–")
+                continue
+            text = f"{value:.4f}{'*' if (outcome.name, name) in marks else ' '}"
+            low, high = spread[outcome.name][name]
+            row.append(f"{f'[bold]{text}[/bold]' if value == best[name] else text}\n[dim]±{_short((high - low) / 2)} [/dim]")
         seconds = outcome.seconds_per_query()
         table.add_row(*row, "made elsewhere" if seconds is None else f"{1000 * seconds:.1f}")
     console.print(table)
@@ -125,7 +129,8 @@ def print_report(report: Report, console: Console, shown: Sequence[str] = ()) ->
 def _print_comparisons(report: Report, console: Console, names: Sequence[str]) -> None:
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title=f"against {report.baseline}", title_justify="left")
+    console.print(f"against {report.baseline}; p-values are Holm-corrected over all rows", style="bold", highlight=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("system", "measure", "difference", "95% interval", "p randomisation", "p t-test", "p z-test"):
         table.add_column(heading, justify="left" if heading in ("system", "measure") else "right", no_wrap=True)
     for each in report.comparisons:
@@ -143,19 +148,14 @@ def _print_comparisons(report: Report, console: Console, names: Sequence[str]) -
 
 
 def _remarks(report: Report) -> list[str]:
-    lines = []
+    lines = ["±: half of the 95% interval (bootstrap over queries)"]
     if report.comparisons:
-        lines.append(
-            f"bold: best · *: differs from {report.baseline} (paired randomisation, Holm-corrected, p < .05)"
-            " · p-values below are Holm-corrected over all rows"
-        )
+        lines.append(f"bold: the best · *: differs from {report.baseline} (paired randomisation, Holm-corrected, p < .05)")
     for outcome in report.experiment.outcomes:
         if outcome.injected:
             lines.append(f"{outcome.name}: {outcome.injected:,} wanted papers that it had missed were put into the last place")
         if outcome.refused:
-            lines.append(
-                f"{outcome.name}: {outcome.refused:,} papers taken out that are unknown or that the query could not see"
-            )
+            lines.append(f"{outcome.name}: {outcome.refused:,} papers taken out: unknown, or hidden from the query")
     return lines
 
 
@@ -166,6 +166,10 @@ def _figures(outcome: Outcome) -> dict[str, float | None]:
 
 def _present(outcome: Outcome, task: str) -> list[str]:
     return [name for name in compared_measures(task) if name in outcome.values]
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".lstrip("0")
 
 
 def _p(value: float) -> str:

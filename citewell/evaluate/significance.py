@@ -55,7 +55,7 @@ def compare(
         return []
     columns = [_counted(others[system][measure] - baseline[measure]) for system, measure in pairs]
     by_chance = _by_length(columns, lambda matrix: randomisation(matrix, seed))
-    intervals = _by_length(columns, lambda matrix: bootstrap(matrix, seed))
+    spread = _by_length(columns, lambda matrix: bootstrap(matrix, seed))
     t = [paired_t(column) for column in columns]
     rates = [at for at, (_, measure) in enumerate(pairs) if is_hit_rate(measure)]
     z = [proportions(_counted(others[pairs[at][0]][pairs[at][1]]), _counted(baseline[pairs[at][1]])) for at in rates]
@@ -63,7 +63,14 @@ def compare(
     normal: dict[int, float] = dict(zip(rates, holm(z), strict=True))
     return [
         Comparison(
-            system, measure, float(columns[at].mean()), *map(float, intervals[at]), chance[at], student[at], normal.get(at)
+            system,
+            measure,
+            float(columns[at].mean()),
+            float(spread[at][0]),
+            float(spread[at][1]),
+            chance[at],
+            student[at],
+            normal.get(at),
         )
         for at, (system, measure) in enumerate(pairs)
     ]

@@ -1,13 +1,13 @@
 """What a query may see: the rules in time, in one place.
 
-A query sees papers up to its own date, and links and contexts of citing papers up to the last year that its split may use; never
-its own record, references or contexts. The library that answers it holds nothing else, so that not even the rarity of a word
-can tell of what was still to come. `Timeline` knows when each paper of a set appeared and cuts the set's records to size.
+A query sees papers up to its own date, and links and contexts of citing papers up to the last year that its split may use;
+never its own record, references or contexts. The library that answers it holds nothing else, so that not even the rarity of a
+word can tell of what was still to come. `Timeline` knows when each paper of a set appeared and cuts the set's records to size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,6 +58,12 @@ def goes_back(citing: int, cited: int) -> bool:
     return 0 < cited <= query_date(citing)
 
 
+def twins(asking: Iterable[str], titles: Mapping[str, int | None]) -> set[str]:
+    """The ids of the papers that ask, and of any record that shares a title with one: a preprint cites what the paper cites."""
+    own = {titles[name] for name in asking} - {None}
+    return {name for name, title in titles.items() if title in own}
+
+
 class Timeline:
     """When every paper of a set appeared, and the records of those that a split asks about."""
 
@@ -76,9 +82,7 @@ class Timeline:
                 self.dates[name], titles[name] = date, title
                 if asked:
                     self.citing[name] = paper
-        own = {titles[name] for name in self.citing} - {None}
-        self._twins = {name for name, title in titles.items() if title in own}
-        """Ids of the papers of the split and of any record that shares a title with one: a preprint says what it cites."""
+        self._twins = twins(self.citing, titles)
 
     def true_references(self, citing: int, references: list[Reference]) -> list[str]:
         """The ids of those references that are in the set and do not lie in the future of the citing paper."""

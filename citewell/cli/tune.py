@@ -1,0 +1,130 @@
+"""``citewell tune``: find the parameters of a pipeline that do best on a set's dev years."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from citewell.cli.evaluate import TASKS
+from citewell.cli.options import json_option, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from citewell.evaluate.tuning import Tuning
+
+_LISTED = 20
+
+
+@click.command("tune")
+@click.argument("folder", metavar="SET", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("more", nargs=-1, metavar="[NAME=VALUES]...")
+@click.option("--pipeline", "name", default="bm25", show_default=True, help="What to tune.")
+@click.option("--grid", multiple=True, metavar="NAME=VALUES", help="A parameter and the values to try: k1=0.5,1.2,2.5")
+@click.option("--measure", default="R@1000", show_default=True, help="What to make large.")
+@click.option("--task", type=click.Choice(TASKS), help="What is asked; default: the set's first task.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Ask N questions drawn at random; default: all.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@click.option("--distractors", is_flag=True, help="Widen the pool by the set's further papers.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw the heat map of two parameters to FILE.png and FILE.svg.",
+)
+@json_option
+def command(
+    folder: Path,
+    more: tuple[str, ...],
+    name: str,
+    grid: tuple[str, ...],
+    measure: str,
+    task: str | None,
+    sample: int | None,
+    seed: int,
+    distractors: bool,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure a pipeline under every setting of a grid, on the dev split alone.
+
+    \b
+        citewell tune data/cs --pipeline bm25 --grid k1=0.5,1.2,2.5 b=0.25,0.5,0.75 --measure R@1000
+        citewell tune data/cs --pipeline bm25-contexts --task local --grid k1=1,2,3 --measure R@10 --sample 2000
+    """
+    from citewell.cli.progress import Bar
+    from citewell.evaluate.evaluation import Evaluation
+    from citewell.evaluate.sets import DataSet
+    from citewell.evaluate.tuning import parse_grid, tune
+
+    chosen = parse_grid((*grid, *more))
+    if plot and len(chosen) != 2:
+        raise click.UsageError("a heat map needs exactly two parameters in --grid")
+    task = task or DataSet.open(folder).tasks[0]
+    with Bar() as bar:
+        evaluation = Evaluation(folder, task, "dev", sample, seed, distractors, progress=bar, watcher=bar)
+        tuning = tune(evaluation, name, chosen, measure)
+    heading = f"{evaluation.dataset.name} · {task} · dev · {tuning.queries:,} queries · {name} · {measure}"
+    if plot:
+        from citewell.evaluate.plots import heat_map
+
+        (x_name, x_values), (y_name, y_values) = chosen.items()
+        heat_map(tuning.matrix(), x_name, x_values, y_name, y_values, heading, measure, plot.with_suffix(""))
+    if as_json:
+        print_json(_as_json(evaluation.dataset.name, task, tuning))
+    else:
+        from rich.console import Console
+
+        console = Console()
+        console.print(heading, style="bold", highlight=False)
+        _print(tuning, console)
+
+
+def _as_json(name: str, task: str, tuning: Tuning) -> dict[str, Any]:
+    return {
+        "set": name,
+        "task": task,
+        "split": "dev",
+        "queries": tuning.queries,
+        "pipeline": tuning.pipeline,
+        "measure": tuning.measure,
+        "points": tuning.points,
+        "best": tuning.best,
+    }
+
+
+def _print(tuning: Tuning, console: Console) -> None:
+    if len(tuning.grid) == 2:
+        _print_heat(tuning, console)
+    else:
+        for point in sorted(tuning.points, key=lambda point: -point.value)[:_LISTED]:
+            console.print(f"{point.value:.4f}  {_said(point.settings)}", highlight=False)
+    console.print(f"best: {_said(tuning.best.settings)}: {tuning.measure} {tuning.best.value:.4f}", highlight=False)
+
+
+def _print_heat(tuning: Tuning, console: Console) -> None:
+    """The grid as a table whose cells are the warmer the better."""
+    from rich.table import Table
+
+    (x_name, x_values), (y_name, y_values) = tuning.grid.items()
+    matrix = tuning.matrix()
+    low, high = float(matrix.min()), float(matrix.max())
+    table = Table(box=None, padding=(0, 1))
+    table.add_column(f"{y_name} \\ {x_name}", style="bold")
+    for value in x_values:
+        table.add_column(str(value), justify="right")
+    for value, row in zip(y_values, matrix, strict=True):
+        table.add_row(str(value), *(f"[{_shade(float(cell), low, high)}]{cell:.4f}[/]" for cell in row))
+    console.print(table)
+
+
+def _shade(value: float, low: float, high: float) -> str:
+    share = (value - low) / (high - low) if high > low else 1.0
+    red, green, blue = 250 - int(40 * share), 245 - int(45 * share), 220 - int(170 * share)
+    return f"{'bold ' if share == 1.0 else ''}black on rgb({red},{green},{blue})"
+
+
+def _said(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{key} = {value}" for key, value in settings.items())

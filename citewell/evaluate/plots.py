@@ -1,0 +1,286 @@
+"""Plots of an evaluation, each as PNG and as SVG.
+
+What is shown is computed elsewhere (`slices`, `significance`); here it is only drawn. A system has the same colour, marker and
+line in every plot of a report. Figures are made without pyplot, and the same report gives the same bytes of SVG.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from citewell.evaluate import significance
+from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.experiment import Outcome
+from citewell.evaluate.measures import Values
+from citewell.evaluate.report import Report
+from citewell.evaluate.significance import Matrix
+from citewell.evaluate.slices import CITATIONS, DEPTH, OVERLAP, RANKS, TICKS, YEAR_GAP, Cut, Pairs, cut, pairs_of, recall_curve
+from citewell.evaluate.strict import Timeline
+
+DPI = 150
+SIZE = (9.0, 5.0)
+"""Width and height of a plot in inches."""
+
+OUTLINE = "#d55e00"
+"""Round the best cell of a heat map."""
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#333333")
+"""Okabe and Ito's, which the colour-blind tell apart; without yellow, which is lost on white."""
+_MARKERS = "os^DvPX"
+_LINES = ("-", "--", ":")
+_GREY = "#666666"
+_LOOK: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": "#999999",
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.h_pad": 0.1,
+    "figure.constrained_layout.w_pad": 0.1,
+    "font.size": 10,
+    "grid.color": "#e8e8e8",
+    "grid.linewidth": 0.8,
+    "legend.frameon": False,
+    "svg.hashsalt": "citewell",
+    "text.parse_math": False,  # a run may be called a$b$
+    "xtick.color": "#333333",
+    "xtick.major.size": 0,
+    "ytick.color": "#333333",
+    "ytick.major.size": 0,
+}
+
+_FORMS = {"bm25-title": "title", "bm25-key-terms": "key terms", "bm25": ""}
+_WHOLE = {"global": "title + abstract", "local": "context + title", "paragraph": "topic sentence, title + abstract"}
+"""What the whole text of a query is in each task (`Query.text`); an evidence question has no other form."""
+_FORM_MEASURES = ("R@10", "R@100", "R@1000", "F1@20")
+
+
+def draw_report(report: Report, evaluation: Evaluation, folder: Path) -> list[Path]:
+    """Draw everything that a report shows; returns the files."""
+    made = _recall(report, folder / "recall-at-k")
+    split = evaluation.dataset.split(evaluation.split)
+    if report.task != "evidence" and split.links_until is not None:
+        pairs = pairs_of(report.experiment, Timeline(evaluation.dataset, split))
+        made += _slices(report, pairs, split.links_until, folder)
+    forms = [outcome for name in _FORMS for outcome in report.experiment.outcomes if outcome.name == name]
+    if len(forms) > 1 and report.task in _WHOLE:
+        made += _query_forms(report, forms, folder / "query-forms")
+    return made
+
+
+def heat_map(
+    values: Matrix,
+    x_name: str,
+    x_values: Sequence[object],
+    y_name: str,
+    y_values: Sequence[object],
+    title: str,
+    measure: str,
+    path: Path,
+) -> list[Path]:
+    """A grid of two parameters, a row for each value of y; `path` has no suffix."""
+    best = best_cell(values)
+    said = measure
+    if best:
+        at = f"{x_name} = {x_values[best[1]]}, {y_name} = {y_values[best[0]]}"
+        said += f" · outlined: the best, {values[best]:.4f} at {at}"
+    size = max(5.5, 1.8 + 0.75 * len(x_values)), 1.8 + 0.45 * len(y_values)
+    with _drawing(path, title, said, size) as (_, axes):
+        if best:
+            corner = best[1] - 0.5, best[0] - 0.5
+            axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=OUTLINE, linewidth=3, zorder=3, clip_on=False))
+        colours = matplotlib.colormaps["Blues"].with_extremes(bad="#f2f2f2")
+        shade = Normalize(*_spread(values))
+        axes.imshow(np.ma.masked_invalid(values), cmap=colours, norm=shade, aspect="auto", origin="lower")
+        for (row, column), value in np.ndenumerate(values):
+            dark = np.isfinite(value) and _luminance(colours(shade(value))) < 0.18  # white is as far as black
+            text = f"{value:.4f}" if np.isfinite(value) else "–"
+            axes.text(column, row, text, ha="center", va="center", color="white" if dark else "black", fontsize=9)
+        axes.set_xticks(range(len(x_values)), [str(value) for value in x_values])
+        axes.set_yticks(range(len(y_values)), [str(value) for value in y_values])
+        axes.set(xlabel=x_name, ylabel=y_name)
+        axes.grid(False)
+        axes.spines[:].set_visible(False)
+    return _files(path)
+
+
+def best_cell(values: Matrix) -> tuple[int, int] | None:
+    """Row and column of the highest value; of equals the one that a tuning tries first: the least x, then the least y."""
+    if not np.isfinite(values).any():
+        return None
+    column, row = np.unravel_index(np.nanargmax(values.T), values.T.shape)
+    return int(row), int(column)
+
+
+def _recall(report: Report, path: Path) -> list[Path]:
+    with _drawing(path, "Recall at k", report.heading()) as (_, axes):
+        marked = np.flatnonzero(np.isin(RANKS, TICKS)).tolist()
+        for place, outcome in enumerate(report.experiment.outcomes):
+            curve = recall_curve(outcome.ranks)
+            axes.plot(
+                RANKS, curve, label=outcome.name, markevery=marked, markersize=4.5, linewidth=1.6, clip_on=False, **_mark(place)
+            )
+        axes.set_xscale("log")
+        axes.set_xticks(TICKS, [str(tick) for tick in TICKS])
+        axes.set_xticks([], minor=True)
+        axes.set(xlabel="k", ylabel="share of wanted papers among the first k", xlim=(0.95, 1050))
+        axes.set_ylim(bottom=0)
+        _legend(axes)
+    return _files(path)
+
+
+def _slices(report: Report, pairs: Pairs, links_until: int, folder: Path) -> list[Path]:
+    drawn = (
+        ("by-year-gap", "age of the wanted paper", "years between citing and cited paper", YEAR_GAP, pairs.year_gap),
+        (
+            "by-citation-count",
+            "citations of the wanted paper",
+            f"papers of the set, up to {links_until}, that cite the wanted paper",
+            CITATIONS,
+            pairs.citations,
+        ),
+        (
+            "by-term-overlap",
+            "words shared with the wanted paper",
+            "share of the query's distinct terms in the wanted paper's title and abstract",
+            OVERLAP,
+            pairs.overlap,
+        ),
+    )
+    made: list[Path] = []
+    for name, title, label, bins, values in drawn:
+        part = cut(values, bins, pairs.ranks)
+        made += _slice(report, part, pairs.skipped, f"Found among the first {DEPTH}, by {title}", label, folder / name)
+    return made
+
+
+def _slice(report: Report, part: Cut, skipped: int, title: str, label: str, path: Path) -> list[Path]:
+    with _drawing(path, title, report.heading()) as (figure, axes):
+        outcomes = report.experiment.outcomes
+        step = min(0.09, 0.72 / len(outcomes))
+        faint, highest = (0.55 if len(outcomes) <= 6 else 0.3), 0.0
+        for place, outcome in enumerate(outcomes):
+            share, (low, high) = part.share(outcome.name), part.interval(outcome.name)
+            x = np.arange(len(share)) + (place - (len(outcomes) - 1) / 2) * step
+            mark = _mark(place)
+            axes.vlines(x, low, high, color=mark["color"], linewidth=1.2, alpha=faint)
+            axes.plot(x, share, label=outcome.name, markersize=4.5, linewidth=0.9, clip_on=False, **mark)
+            highest = max(highest, float(np.nanmax(high, initial=0.0)))
+        axes.set_xticks(
+            range(len(part.pairs)),
+            [f"{name}\nn = {size:,}" for name, size in zip(part.bins.labels, part.pairs.tolist(), strict=True)],
+        )
+        axes.set(xlabel=label, ylabel=f"share found at rank ≤ {DEPTH}", xlim=(-0.5, len(part.pairs) - 0.5))
+        axes.set_ylim(0, min(1.02, 1.05 * highest) or 1)
+        axes.grid(False, axis="x")
+        _legend(axes)
+        note = "n: pairs of a query and a paper that it wants · vertical lines: 95% intervals (Wilson)"
+        if skipped:
+            note += f"\n{skipped:,} queries left out: some of their wanted papers are one and the same in the library"
+        _note(figure, note)
+    return _files(path)
+
+
+def _query_forms(report: Report, forms: Sequence[Outcome], path: Path) -> list[Path]:
+    names = [name for name in _FORM_MEASURES if all(name in outcome.values for outcome in forms)]
+    systems = [outcome.name for outcome in report.experiment.outcomes]
+    width = 0.8 / len(forms)
+    with _drawing(path, "What of the query is searched for", report.heading()) as (figure, axes):
+        for place, outcome in enumerate(forms):
+            spread = significance.intervals(outcome.values, names, report.seed)
+            x = np.arange(len(names)) + (place - (len(forms) - 1) / 2) * width
+            means = [outcome.mean(name) for name in names]
+            label = f"{_FORMS[outcome.name] or _WHOLE[report.task]}\n({outcome.name})"
+            axes.bar(x, means, 0.92 * width, label=label, color=_mark(systems.index(outcome.name))["color"])
+            axes.vlines(x, *zip(*(spread[name] for name in names), strict=True), color="#222222", linewidth=1)
+            for at, mean, name in zip(x, means, names, strict=True):
+                axes.annotate(
+                    f"{mean:.3f}",
+                    (at, np.fmax(mean, spread[name][1])),
+                    (0, 2),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=8.5,
+                )
+        axes.set_xticks(range(len(names)), names)
+        axes.set(ylabel="mean over queries")
+        axes.set_ylim(bottom=0)
+        axes.grid(False, axis="x")
+        _legend(axes)
+        _note(figure, "vertical lines: 95% intervals (bootstrap over queries)")
+    return _files(path)
+
+
+@contextmanager
+def _drawing(path: Path, title: str, rules: str, size: tuple[float, float] = SIZE) -> Iterator[tuple[Figure, Axes]]:
+    """A figure to draw on, with what it shows in bold and the rules in grey below; it is saved at the end."""
+    with matplotlib.rc_context(_LOOK):
+        figure = Figure(size, dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        _head(axes, title, rules, size[0])
+        yield figure, axes
+        path.parent.mkdir(parents=True, exist_ok=True)
+        png, svg = _files(path)
+        figure.savefig(png)
+        figure.savefig(svg, metadata={"Date": None})
+
+
+def _files(path: Path) -> list[Path]:
+    # Not with_suffix, which takes the end of "b-0.75" for one.
+    return [path.with_name(f"{path.name}.{kind}") for kind in ("png", "svg")]
+
+
+def _mark(place: int) -> dict[str, Any]:
+    """How the system at this place looks: after seven the colours come again, with other lines and hollow markers."""
+    turn, colour = divmod(place, len(_COLOURS))
+    return {
+        "color": _COLOURS[colour],
+        "linestyle": _LINES[turn % len(_LINES)],
+        "marker": _MARKERS[colour],
+        "markerfacecolor": "white" if turn else _COLOURS[colour],
+    }
+
+
+def _head(axes: Axes, title: str, rules: str, inches: float) -> None:
+    """Both at the left, in lines that fit the width."""
+    lines = textwrap.wrap(rules, int(12 * inches))
+    below = axes.annotate("\n".join(lines), (0, 1), (0, 8), xycoords="axes fraction", textcoords="offset points")
+    below.set(va="bottom", color=_GREY, fontsize=9)
+    below.set_in_layout(False)  # else a long line would squeeze the axes; the title's pad makes room for it
+    title = "\n".join(textwrap.wrap(title, int(7.5 * inches)))
+    axes.set_title(title, loc="left", fontsize=12, fontweight="bold", pad=12 + 12 * len(lines))
+
+
+def _legend(axes: Axes) -> None:
+    """To the right of the axes, where it covers nothing."""
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, handlelength=2.4, labelspacing=0.6)
+
+
+def _note(figure: Figure, text: str) -> None:
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=8.5, color=_GREY)
+
+
+def _spread(values: Values) -> tuple[float, float]:
+    """The least and the greatest value; apart even where all are equal."""
+    seen = values[np.isfinite(values)]
+    low, high = (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 0.0)
+    return low, high if high > low else low + 1
+
+
+def _luminance(colour: tuple[float, float, float, float]) -> float:
+    """How bright a colour is to the eye (WCAG's relative luminance)."""
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3])
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,224 @@
+"""No look into the future: what is planted there changes no digit of any ranking, and the test notices when a guard is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from citewell.errors import CitewellError
+from citewell.evaluate import experiment, strict
+from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.experiment import Answers, Runs
+from citewell.evaluate.strict import query_date
+from tests.evaluate.small_set import SmallSet, small_set
+
+PIPELINES = ["bm25", "bm25-key-terms", "bm25-contexts", "bm25-citing", "bm25-cited"]
+TASKS = ["global", "local", "paragraph"]
+
+
+class Rankings:
+    """Keeps every ranking with its scores."""
+
+    def __init__(self) -> None:
+        self.made: dict[tuple[str, str], dict[str, float]] = {}
+        self.wanted: dict[str, list[str]] = {}
+
+    def answers(self, wanted: Answers) -> None:
+        self.wanted |= wanted[""]
+
+    def rankings(self, system: str, runs: Runs) -> None:
+        self.made |= {(system, query): ranking for query, ranking in runs[""].items()}
+
+
+def rankings(made: SmallSet, folder: Path, **rules: Any) -> dict[tuple[str, str], dict[str, float]]:
+    """All rankings of all pipelines for the questions of the three tasks, by task, system and question."""
+    made.write(folder)
+    found = {}
+    for task in TASKS:
+        kept = Rankings()
+        Evaluation(folder, task, **rules).conduct(PIPELINES, listener=kept)
+        found.update({(system, f"{task} {query}"): ranking for (system, query), ranking in kept.made.items()})
+    return found
+
+
+def wanted_paper(made: SmallSet) -> dict[str, Any]:
+    """A paper that a test query cites."""
+    return made.paper(made.papers[-1]["references"][0])
+
+
+def future_paper(made: SmallSet) -> None:
+    """A copy of a wanted paper, from the year after the queries."""
+    made.papers.append({**wanted_paper(made), "id": "planted", "year": 2021, "authors": ["Someone Else"]})
+
+
+def paper_without_a_year(made: SmallSet) -> None:
+    made.papers.append({**wanted_paper(made), "id": "planted", "year": None, "authors": ["Someone Else"]})
+
+
+def later_the_same_year(made: SmallSet) -> None:
+    """A copy of a wanted paper, from the last day of the queries' year, after every query."""
+    made.papers.append(
+        {**wanted_paper(made), "id": "planted", "year": 2020, "date": "2020-12-31", "authors": ["Someone Else"]}
+    )
+
+
+def own_reference(made: SmallSet) -> None:
+    """Every test query cites a paper that shares its words, and says so."""
+    for number, paper in enumerate(made.papers[-12:]):
+        paper["references"] = [*paper["references"], "p2016-0"]
+        made.contexts.append(
+            {"id": f"own{number}", "citing": paper["id"], "cited": ["p2016-0"], "text": f"{paper['title']} TARGETCIT"}
+        )
+
+
+def future_context(made: SmallSet) -> None:
+    """A paper from after the queries tells in their words what a wanted paper is about."""
+    query, wanted = made.papers[-1], wanted_paper(made)
+    made.papers.append({"id": "later", "title": "A later survey", "year": 2021, "references": [wanted["id"]]})
+    made.contexts.append(
+        {"id": "planted", "citing": "later", "cited": [wanted["id"]], "text": f"{query['title']} {query['abstract']} TARGETCIT"}
+    )
+
+
+def context_of_nobody(made: SmallSet) -> None:
+    """A context whose citing paper the set does not have, so that nobody knows when it was written."""
+    query, wanted = made.papers[-1], wanted_paper(made)
+    made.contexts.append({"id": "planted", "citing": "unknown", "cited": [wanted["id"]], "text": f"{query['title']} TARGETCIT"})
+
+
+def preprint_links(made: SmallSet) -> None:
+    """The preprint of a query, one year older: what it cites is what the query cites."""
+    query = made.papers[-1]
+    made.paper("p2019-3").update(title=query["title"])
+    made.contexts.append(
+        {
+            "id": "planted",
+            "citing": "p2019-3",
+            "cited": [query["references"][0]],
+            "text": f"{query['title']} {query['abstract']} TARGETCIT",
+        }
+    )
+
+
+def with_preprint(made: SmallSet) -> None:
+    """The same preprint without what it says of the wanted paper."""
+    made.paper("p2019-3").update(title=made.papers[-1]["title"])
+
+
+def nothing(made: SmallSet) -> None:
+    """The set as it is."""
+
+
+PLANTED = [
+    (nothing, future_paper, "sees_paper"),
+    (nothing, paper_without_a_year, "sees_paper"),
+    (nothing, later_the_same_year, "sees_paper"),
+    (nothing, own_reference, "sees_links"),
+    (nothing, future_context, "sees_links"),
+    (nothing, context_of_nobody, None),
+    (with_preprint, preprint_links, "twins"),
+]
+
+
+@pytest.mark.parametrize(("before", "planted", "guard"), PLANTED, ids=lambda value: getattr(value, "__name__", None))
+def test_what_is_planted_changes_no_digit(
+    before: Callable[[SmallSet], None], planted: Callable[[SmallSet], None], guard: str | None, tmp_path: Path
+) -> None:
+    clean, changed = small_set(dates=True), small_set(dates=True)
+    before(clean)
+    planted(changed)
+    expected = rankings(clean, tmp_path / "clean")
+    found = rankings(changed, tmp_path / "changed")
+    assert len(expected) > 200
+    # A planted reference of its own is a further question in the local task; those that were asked before stay the same.
+    assert {key: list(found[key].items()) for key in expected} == {key: list(value.items()) for key, value in expected.items()}
+
+
+@pytest.mark.parametrize(
+    ("before", "planted", "guard"), [each for each in PLANTED if each[2]], ids=lambda value: getattr(value, "__name__", None)
+)
+def test_without_its_guard_it_does(
+    before: Callable[[SmallSet], None],
+    planted: Callable[[SmallSet], None],
+    guard: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clean, changed = small_set(dates=True), small_set(dates=True)
+    before(clean)
+    planted(changed)
+    expected = rankings(clean, tmp_path / "clean")
+    take_out(guard, monkeypatch)
+    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "unguarded"))
+    found = rankings(changed, tmp_path / "changed")
+    assert {key: found[key] for key in expected} != expected
+
+
+def take_out(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if guard == "sees_paper":
+        monkeypatch.setattr(strict, "sees_paper", lambda date, cutoff: True)
+        monkeypatch.setattr(experiment, "sees_papers", lambda dates, cutoff: np.ones(len(dates), bool))
+        monkeypatch.setattr("citewell.evaluate.pools.date_number", lambda year, date: (year or 2020) * 10_000)
+    elif guard == "sees_links":
+        monkeypatch.setattr(strict, "sees_links", lambda citing, cutoff: True)
+        monkeypatch.setattr(strict, "twins", lambda asking, titles: set())
+    else:
+        monkeypatch.setattr(strict, "twins", lambda asking, titles: set())
+
+
+def test_a_stage_that_reaches_around_the_library_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = small_set().write(tmp_path / "set")
+    monkeypatch.setattr("citewell.retrieve.request.Request.allowed", lambda self, block: None)
+    with pytest.raises(CitewellError, match="must not see"):
+        Evaluation(folder, "global").conduct(["bm25"])
+
+
+def test_links_to_later_papers_are_neither_asked_for_nor_used(tmp_path: Path) -> None:
+    made = small_set()
+    made.papers[-1]["references"].append("later")
+    made.paper("p2017-1")["references"].append("p2019-1")
+    made.papers.append({"id": "later", "title": "From the future", "year": 2023})
+    evaluation = Evaluation(made.write(tmp_path / "set"), "global")
+    assert all("small:later" not in question.wanted for question in evaluation.questions())
+    library = evaluation.pools().cached(2020_9999)
+    assert all(reference.ids != ["p2019-1"] for reference in library.paper("p2017-1").references)
+
+
+def test_the_test_split_sees_the_links_of_dev_years_and_dev_only_those_of_train_years(tmp_path: Path) -> None:
+    folder = small_set().write(tmp_path / "set")
+    for split, year, citing in (("test", 2020, {2016, 2017, 2018, 2019}), ("dev", 2019, {2016, 2017, 2018})):
+        with Evaluation(folder, "local", split).pools().cached(year * 10_000 + 9999) as library:
+            papers = list(library.store.each())
+        assert {paper.year for paper in papers} == set(range(2016, year + 1))
+        assert {paper.year for paper in papers if paper.references or paper.contexts} == citing - {2016}
+
+
+def test_a_set_whose_years_overlap_is_refused(tmp_path: Path) -> None:
+    made = small_set()
+    made.toml = made.toml.replace("dev = [2019]", "dev = [2018]")
+    with pytest.raises(CitewellError, match="must lie after 2018"):
+        Evaluation(made.write(tmp_path / "set"), "local", "dev")
+
+
+@pytest.mark.parametrize(
+    ("date", "until"), [(2020_0000, 2020_9999), (2020_0500, 2020_0599), (2020_0517, 2020_0517)], ids=["year", "month", "day"]
+)
+def test_a_query_sees_until_the_end_of_what_is_known_of_its_date(date: int, until: int) -> None:
+    assert query_date(date) == until
+
+
+def test_a_library_that_grew_day_by_day_answers_like_one_built_at_once(tmp_path: Path) -> None:
+    made = small_set(dates=True)
+    last = max(paper.get("date", "") for paper in made.papers)
+    at_once = small_set(dates=True)
+    at_once.papers = [{**paper, "date": ""} if paper["year"] == 2020 else paper for paper in at_once.papers]
+    grown, built = rankings(made, tmp_path / "grown"), rankings(at_once, tmp_path / "built")
+    queries = [paper["id"] for paper in made.papers if paper.get("date") == last]
+    for system in PIPELINES:
+        for query in queries:
+            key = (system, f"global {query}")
+            assert sorted(grown[key].items()) == sorted(built[key].items())
