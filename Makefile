@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench docs clean
+.PHONY: demo test lint format bench results docs clean
 
 demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
@@ -22,6 +22,9 @@ format: .venv/installed-dev
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.cold_start
 	$(BIN)/python -m benchmarks.lexical
+
+results: .venv/installed-dev
+	$(BIN)/python -m docs.results
 
 docs: .venv/installed-dev
 	$(BIN)/python -m docs.commands

@@ -13,7 +13,8 @@ _WIDTH = 100
 
 
 def _sections(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
-    context = click.Context(command, info_name=name, parent=parent, terminal_width=_WIDTH, max_content_width=_WIDTH)
+    settings = {**command.context_settings, "terminal_width": _WIDTH, "max_content_width": _WIDTH}
+    context = click.Context(command, info_name=name, parent=parent, **settings)
     found = [f"## `{context.command_path}`\n\n```text\n{command.get_help(context)}\n```\n"]
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):

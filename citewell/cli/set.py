@@ -32,7 +32,7 @@ def command() -> None:
 @click.option("--name", required=True, help="What the set is called; its ids belong to this name.")
 @click.option("--about", default="", metavar="TEXT", help="What it is, in a sentence.")
 @click.option("--without", multiple=True, type=_SET, metavar="SET", help="Leave out the papers of this set (repeatable).")
-@click.option("--citing-only", is_flag=True, help="Keep only papers that cite one that is kept.")
+@click.option("--citing-only", is_flag=True, help="Leave out every paper that cites nothing, cited or not.")
 @json_option
 def make(
     folder: Path, library: Library, name: str, about: str, without: tuple[Path, ...], citing_only: bool, as_json: bool

@@ -41,15 +41,16 @@ class Evaluation:
     progress: Progress | None = None
     watcher: Watcher | None = None
     dataset: DataSet = field(init=False)
+    timeline: Timeline = field(init=False)
 
     def __post_init__(self) -> None:
         measures.check([name for name in self.measures if ":" not in name])
         self.dataset = DataSet.open(self.folder)
-        self._timeline = Timeline(self.dataset, self.dataset.split(self.split))
+        self.timeline = Timeline(self.dataset, self.dataset.split(self.split))
 
     def questions(self) -> list[Question]:
         """What is asked, in the set's order."""
-        found = questions(self._timeline, self.task, self.with_bibliography)
+        found = questions(self.timeline, self.task, self.with_bibliography)
         if self.kind:
             kinds = sorted({question.kind for question in found})
             found = [question for question in found if question.kind == self.kind]
@@ -59,7 +60,7 @@ class Evaluation:
 
     def pools(self) -> Pools:
         """The libraries that answer."""
-        return Pools(self._timeline, self.distractors, self.progress)
+        return Pools(self.timeline, self.distractors, self.progress)
 
     def conduct(
         self, systems: Sequence[str | Pipeline], runs: Sequence[Path] = (), listener: Listener | None = None

@@ -116,7 +116,7 @@ def make(
     with _snapshot(library.store) as store:
         left_out = LeftOut()
         graph = _chosen(store, others, citing_only, left_out)
-        if not len(graph.papers):
+        if not len(graph.citing):
             hint = "leave --citing-only or a --without out, or " if citing_only or others else ""
             raise CitewellError(
                 f"nothing of {library.folder} would be left, since no paper cites another of its year or before; "
@@ -144,7 +144,8 @@ def _chosen(store: Store, others: Sequence[DataSet], citing_only: bool, left_out
         left_out.papers_in_other_sets = len(graph.papers) - len(fresh)
         graph = graph.only(fresh)
     before = len(graph.papers)
-    graph = _only_citing(graph) if citing_only else graph.only(np.union1d(graph.citing, graph.cited))
+    # One round, as the studies do it: papers that then cite nothing any more stay, since repeating leaves next to nothing.
+    graph = graph.only(np.unique(graph.citing) if citing_only else np.union1d(graph.citing, graph.cited))
     left_out.papers_without_link = before - len(graph.papers)
     left_out.citations = everything["citations"] - len(graph.citing)
     return graph
@@ -170,13 +171,6 @@ def _fresh(store: Store, papers: Numbers, others: Sequence[DataSet]) -> Numbers:
     titles = Titles(paper.title for other in others for paper in other.papers())
     known = [num for num, title in store.db.execute("SELECT num, title FROM papers") if titles.overlap(title)]
     return np.setdiff1d(papers, np.array(known, np.int64))
-
-
-def _only_citing(graph: Graph) -> Graph:
-    """Only papers that cite one of those left: again and again, since with a paper go the citations of it."""
-    while len(citing := np.unique(graph.citing)) < len(graph.papers):
-        graph = graph.only(citing)
-    return graph
 
 
 # -- where the years are split --------------------------------------------------------------------------------------
@@ -275,14 +269,13 @@ def _contexts(store: Store, graph: Graph, names: dict[int, str]) -> Iterator[dic
     # The cross join keeps SQLite from going by the cited papers and sorting all texts.
     targets = store.db.execute(
         "SELECT contexts.num, contexts.citing, section, text, cited FROM contexts CROSS JOIN targets ON context = contexts.num"
-        " WHERE cited IS NOT NULL AND text <> '' ORDER BY contexts.num, reference"
+        " WHERE cited IS NOT NULL AND text <> '' ORDER BY contexts.num"
     )
     count = 0
     for (_, citing, section, text), rows in groupby(targets, key=lambda row: row[:4]):
-        known = set(graph.cited_by(citing))
-        cited = [names[num] for num in dict.fromkeys(row[4] for row in rows) if num in known]
-        if cited:
-            yield {"id": f"c{count}", "citing": names[citing], "cited": cited, "text": text, "section": section}
+        if cited := {row[4] for row in rows}.intersection(graph.cited_by(citing)):
+            listed = [names[num] for num in sorted(cited)]
+            yield {"id": f"c{count}", "citing": names[citing], "cited": listed, "text": text, "section": section}
             count += 1
 
 

@@ -27,11 +27,10 @@ from citewell.evaluate.measures import Values
 from citewell.evaluate.report import Report
 from citewell.evaluate.significance import Matrix
 from citewell.evaluate.slices import CITATIONS, DEPTH, OVERLAP, RANKS, TICKS, YEAR_GAP, Cut, Pairs, cut, pairs_of, recall_curve
-from citewell.evaluate.strict import Timeline
 
 DPI = 150
 SIZE = (9.0, 5.0)
-"""Width and height of a plot in inches."""
+"""Width and height of a plot in inches; it is higher where the legend needs it."""
 
 OUTLINE = "#d55e00"
 """Round the best cell of a heat map."""
@@ -70,10 +69,9 @@ _FORM_MEASURES = ("R@10", "R@100", "R@1000", "F1@20")
 def draw_report(report: Report, evaluation: Evaluation, folder: Path) -> list[Path]:
     """Draw everything that a report shows; returns the files."""
     made = _recall(report, folder / "recall-at-k")
-    split = evaluation.dataset.split(evaluation.split)
-    if report.task != "evidence" and split.links_until is not None:
-        pairs = pairs_of(report.experiment, Timeline(evaluation.dataset, split))
-        made += _slices(report, pairs, split.links_until, folder)
+    until = evaluation.timeline.split.links_until
+    if report.task != "evidence" and until is not None:
+        made += _slices(report, pairs_of(report.experiment, evaluation.timeline), until, folder)
     forms = [outcome for name in _FORMS for outcome in report.experiment.outcomes if outcome.name == name]
     if len(forms) > 1 and report.task in _WHOLE:
         made += _query_forms(report, forms, folder / "query-forms")
@@ -88,16 +86,16 @@ def heat_map(
     y_values: Sequence[object],
     title: str,
     measure: str,
-    path: Path,
+    path_without_suffix: Path,
 ) -> list[Path]:
-    """A grid of two parameters, a row for each value of y; `path` has no suffix."""
+    """A grid of two parameters, a row for each value of y."""
     best = best_cell(values)
     said = measure
     if best:
         at = f"{x_name} = {x_values[best[1]]}, {y_name} = {y_values[best[0]]}"
         said += f" · outlined: the best, {values[best]:.4f} at {at}"
     size = max(5.5, 1.8 + 0.75 * len(x_values)), 1.8 + 0.45 * len(y_values)
-    with _drawing(path, title, said, size) as (_, axes):
+    with _drawing(path_without_suffix, title, said, size) as (_, axes):
         if best:
             corner = best[1] - 0.5, best[0] - 0.5
             axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=OUTLINE, linewidth=3, zorder=3, clip_on=False))
@@ -113,7 +111,7 @@ def heat_map(
         axes.set(xlabel=x_name, ylabel=y_name)
         axes.grid(False)
         axes.spines[:].set_visible(False)
-    return _files(path)
+    return _files(path_without_suffix)
 
 
 def best_cell(values: Matrix) -> tuple[int, int] | None:
@@ -125,12 +123,19 @@ def best_cell(values: Matrix) -> tuple[int, int] | None:
 
 
 def _recall(report: Report, path: Path) -> list[Path]:
-    with _drawing(path, "Recall at k", report.heading()) as (_, axes):
+    with _drawing(path, "Recall at k", report.heading(), _size(report)) as (_, axes):
         marked = np.flatnonzero(np.isin(RANKS, TICKS)).tolist()
         for place, outcome in enumerate(report.experiment.outcomes):
             curve = recall_curve(outcome.ranks)
             axes.plot(
-                RANKS, curve, label=outcome.name, markevery=marked, markersize=4.5, linewidth=1.6, clip_on=False, **_mark(place)
+                RANKS,
+                curve,
+                label=_wrapped(outcome.name),
+                markevery=marked,
+                markersize=4.5,
+                linewidth=1.6,
+                clip_on=False,
+                **_mark(place),
             )
         axes.set_xscale("log")
         axes.set_xticks(TICKS, [str(tick) for tick in TICKS])
@@ -167,7 +172,7 @@ def _slices(report: Report, pairs: Pairs, links_until: int, folder: Path) -> lis
 
 
 def _slice(report: Report, part: Cut, skipped: int, title: str, label: str, path: Path) -> list[Path]:
-    with _drawing(path, title, report.heading()) as (figure, axes):
+    with _drawing(path, title, report.heading(), _size(report)) as (figure, axes):
         outcomes = report.experiment.outcomes
         step = min(0.09, 0.72 / len(outcomes))
         faint, highest = (0.55 if len(outcomes) <= 6 else 0.3), 0.0
@@ -176,7 +181,7 @@ def _slice(report: Report, part: Cut, skipped: int, title: str, label: str, path
             x = np.arange(len(share)) + (place - (len(outcomes) - 1) / 2) * step
             mark = _mark(place)
             axes.vlines(x, low, high, color=mark["color"], linewidth=1.2, alpha=faint)
-            axes.plot(x, share, label=outcome.name, markersize=4.5, linewidth=0.9, clip_on=False, **mark)
+            axes.plot(x, share, label=_wrapped(outcome.name), markersize=4.5, linewidth=0.9, clip_on=False, **mark)
             highest = max(highest, float(np.nanmax(high, initial=0.0)))
         axes.set_xticks(
             range(len(part.pairs)),
@@ -197,7 +202,7 @@ def _query_forms(report: Report, forms: Sequence[Outcome], path: Path) -> list[P
     names = [name for name in _FORM_MEASURES if all(name in outcome.values for outcome in forms)]
     systems = [outcome.name for outcome in report.experiment.outcomes]
     width = 0.8 / len(forms)
-    with _drawing(path, "What of the query is searched for", report.heading()) as (figure, axes):
+    with _drawing(path, "What of the query is searched for", report.heading(), _size(report)) as (figure, axes):
         for place, outcome in enumerate(forms):
             spread = significance.intervals(outcome.values, names, report.seed)
             x = np.arange(len(names)) + (place - (len(forms) - 1) / 2) * width
@@ -224,7 +229,7 @@ def _query_forms(report: Report, forms: Sequence[Outcome], path: Path) -> list[P
 
 
 @contextmanager
-def _drawing(path: Path, title: str, rules: str, size: tuple[float, float] = SIZE) -> Iterator[tuple[Figure, Axes]]:
+def _drawing(path: Path, title: str, rules: str, size: tuple[float, float]) -> Iterator[tuple[Figure, Axes]]:
     """A figure to draw on, with what it shows in bold and the rules in grey below; it is saved at the end."""
     with matplotlib.rc_context(_LOOK):
         figure = Figure(size, dpi=DPI, layout="constrained")
@@ -241,6 +246,12 @@ def _drawing(path: Path, title: str, rules: str, size: tuple[float, float] = SIZ
 def _files(path: Path) -> list[Path]:
     # Not with_suffix, which takes the end of "b-0.75" for one.
     return [path.with_name(f"{path.name}.{kind}") for kind in ("png", "svg")]
+
+
+def _size(report: Report) -> tuple[float, float]:
+    """Room for the legend: each system takes a gap and the lines of its name."""
+    lines = [_wrapped(outcome.name).count("\n") + 1 for outcome in report.experiment.outcomes]
+    return SIZE[0], max(SIZE[1], 2 + 0.1 * len(lines) + 0.18 * sum(lines))
 
 
 def _mark(place: int) -> dict[str, Any]:
@@ -267,6 +278,11 @@ def _head(axes: Axes, title: str, rules: str, inches: float) -> None:
 def _legend(axes: Axes) -> None:
     """To the right of the axes, where it covers nothing."""
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, handlelength=2.4, labelspacing=0.6)
+
+
+def _wrapped(name: str) -> str:
+    """A name that leaves most of the width to the data: that of a foreign run can be of any length."""
+    return textwrap.fill(name, 30)
 
 
 def _note(figure: Figure, text: str) -> None:

@@ -73,7 +73,7 @@ def sampled(found: list[Question], size: int | None, seed: int) -> list[Question
 
 def _global(timeline: Timeline) -> Iterator[Question]:
     for paper in {id(paper): paper for paper in timeline.citing.values()}.values():
-        wanted = timeline.true_references(_date(paper), paper.references)
+        wanted = [name for name in timeline.true_references(_date(paper), paper.references) if name not in paper.ids]
         if len(wanted) >= FEWEST_REFERENCES:
             yield _asked_by(paper, paper.id or paper.ids[0], "global", "", wanted)
 

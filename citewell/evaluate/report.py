@@ -74,7 +74,8 @@ class Report:
 
     def heading(self) -> str:
         """The rules in one line."""
-        parts = [f"{self.set} · {self.task} · {self.split} · {len(self.experiment.questions):,} queries"]
+        count = len(self.experiment.questions)
+        parts = [f"{self.set} · {self.task} · {self.split} · {'1 query' if count == 1 else f'{count:,} queries'}"]
         parts.append(f"sampled with seed {self.seed}" if self.sample else "all of them")
         parts.append("strict in time")
         if self.lenient:

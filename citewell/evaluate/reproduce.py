@@ -131,8 +131,9 @@ def _print_table(beside: Beside, console: Console) -> None:
 
     asked = ", ".join(f"{name} ({count:,} queries)" for name, count in beside.queries.items())
     console.print(f"{beside.table.name}: {beside.table.caption}", style="bold", highlight=False)
-    ours = f"ours: OTHER DATA, {asked}, {beside.table.split} split, strict in time" if asked else "ours: no set at hand has this task"
-    console.print(ours + (", lenient as the study" if beside.table.lenient and asked else ""), style="yellow", highlight=False)
+    lenient = ", lenient as the study" if beside.table.lenient else ""
+    rules = f"OTHER DATA, {asked}, {beside.table.split} split, strict in time{lenient}"
+    console.print(f"ours: {rules if asked else 'no set at hand has this task'}", style="yellow", highlight=False)
     table = RichTable(box=rich.box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", no_wrap=True)
     for column in beside.table.columns:

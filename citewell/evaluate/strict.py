@@ -7,14 +7,14 @@ word can tell of what was still to come. `Timeline` knows when each paper of a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.evaluate.sets import DataSet, Split
-from citewell.library.identity import title_key
+from citewell.library.identity import families, same_years, title_key
 from citewell.library.store import date_number
 from citewell.papers import Context, Paper, Reference
 
@@ -58,10 +58,24 @@ def goes_back(citing: int, cited: int) -> bool:
     return 0 < cited <= query_date(citing)
 
 
-def twins(asking: Iterable[str], titles: Mapping[str, int | None]) -> set[str]:
-    """The ids of the papers that ask, and of any record that shares a title with one: a preprint cites what the paper cites."""
-    own = {titles[name] for name in asking} - {None}
-    return {name for name, title in titles.items() if title in own}
+def twins(asking: Iterable[Paper], others: Iterable[Paper]) -> set[str]:
+    """The ids of those others that are the same work as one that asks: a preprint cites what the paper will cite."""
+    by_title: dict[int | None, list[Paper]] = {}
+    for paper in asking:
+        by_title.setdefault(title_key(paper.title), []).append(paper)
+    by_title.pop(None, None)
+    found: set[str] = set()
+    for paper in others:
+        if any(_may_be_same(paper, own) for own in by_title.get(title_key(paper.title), ())):
+            found.update(paper.ids)
+    return found
+
+
+def _may_be_same(one: Paper, other: Paper) -> bool:
+    """Whether two papers of the same title are one work, as far as their years and authors tell."""
+    some, others = families(one.authors), families(other.authors)
+    near = same_years([one.year] if one.year else [], [other.year] if other.year else [])
+    return near and (not some or not others or not some.isdisjoint(others))
 
 
 class Timeline:
@@ -74,15 +88,14 @@ class Timeline:
         """Canonical id to date; 0 where it is unknown."""
         self.citing: dict[str, Paper] = {}
         """The papers of the split's years that cite something."""
-        titles: dict[str, int | None] = {}
         for paper in dataset.papers():
-            date, title = date_number(paper.year, paper.date), title_key(paper.title)
-            asked = paper.year in split.years and bool(paper.references)
+            date = date_number(paper.year, paper.date)
+            asking = paper.year in split.years and bool(paper.references)
             for name in paper.ids:
-                self.dates[name], titles[name] = date, title
-                if asked:
+                self.dates[name] = date
+                if asking:
                     self.citing[name] = paper
-        self._twins = twins(self.citing, titles)
+        self._twins: set[str] = set() if split.links_until is None else twins(self.citing.values(), dataset.papers())
 
     def true_references(self, citing: int, references: list[Reference]) -> list[str]:
         """The ids of those references that are in the set and do not lie in the future of the citing paper."""

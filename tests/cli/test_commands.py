@@ -164,9 +164,18 @@ def test_every_pipeline_of_the_list_works(library: Path) -> None:
                 "suggest", "--title", "citation recommendation", "--pipeline", each["name"], "--json", library=library
             ).stdout
         )
-        assert found["suggestions"], each["name"]
+        # The demo has no contexts, so what is found by them alone is nothing.
+        assert found["suggestions"] or each["name"] == "bm25-cited", each["name"]
 
 
 def test_the_page_of_commands_is_current() -> None:
-    assert documented.PAGE.read_text("utf-8") == documented.page(), "run 'make docs'"
-    assert all(f"`citewell {name}`" in documented.page() for name in COMMANDS)
+    # In a process of its own: a command remembers how it was first asked for help.
+    page = subprocess.run(
+        [sys.executable, "-c", "from docs import commands; print(commands.page(), end='')"],
+        cwd=documented.PAGE.parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert documented.PAGE.read_text("utf-8") == page, "run 'make docs'"
+    assert all(f"`citewell {name}`" in page for name in COMMANDS)

@@ -10,7 +10,7 @@ from typing import Any
 
 WORDS = """anchor barge beacon berth bollard buoy canal cargo chart coast compass crane current deck delta dock dredge estuary
 ferry fjord fog gull harbour hull jetty keel knot lagoon lighthouse lock mast mooring navigation oar pier pilot port quay reef
-rigging rudder sail salt sextant shoal sonar storm surge tide trawler tug vessel voyage wake wave wharf wind winch yacht""".split()
+rigging rudder sail salt sextant shoal sonar storm surge tide trawler tug vessel voyage wake wave wharf wind""".split()
 
 SET = """name = "small"
 tasks = ["global", "local", "paragraph", "evidence"]

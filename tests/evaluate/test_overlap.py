@@ -54,11 +54,10 @@ def test_case_accents_and_special_characters_do_not_count() -> None:
 def test_fifty_thousand_titles_take_seconds() -> None:
     random = np.random.default_rng(0)
     # Words as in language: few are everywhere, many are rare.
-    drawn = np.minimum(random.zipf(1.2, (100_000, 9)), 50_000)
+    drawn = np.exp(random.random((100_000, 9)) * np.log(50_000)).astype(int)
     written = [" ".join(map(str, row)) for row in drawn.tolist()]
     before = time.process_time()
     guard = Titles(written[:50_000])
     assert all(guard.overlap(title) for title in written[:1_000])
-    found = sum(map(guard.overlap, written[50_000:]))
-    assert 0 < found < 50_000
+    assert sum(map(guard.overlap, written[50_000:])) < 5_000
     assert time.process_time() - before < 30

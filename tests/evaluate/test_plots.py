@@ -6,6 +6,7 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -30,7 +31,8 @@ def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
         'name = "toy"\ntasks = ["global", "local"]\ntrain_until = 2008\ndev = [2009, 2010]\ntest = [2011, 2012]\n'
     )
     dice = random.Random(7)
-    papers, contexts = [], []
+    papers: list[dict[str, Any]] = []
+    contexts: list[dict[str, Any]] = []
     for number in range(60):
         words = dice.sample(WORDS, 6)
         cited = dice.sample(range(number), min(number, 4))
@@ -65,7 +67,7 @@ def names(files: list[Path]) -> list[str]:
 def with_systems(report: Report, count: int) -> Report:
     """The report as if so many systems had been measured."""
     known = report.experiment.outcomes
-    outcomes = [replace(known[at % len(known)], name=f"a system called ${at}$") for at in range(count)]
+    outcomes = [replace(known[at % len(known)], name=f"a system with quite a long name, ${at}$") for at in range(count)]
     return replace(report, experiment=replace(report.experiment, outcomes=outcomes))
 
 

@@ -65,7 +65,7 @@ def outcome(name: str, ranks: list[list[int]]) -> Outcome:
 def test_a_wanted_paper_is_known_by_its_year_its_words_and_who_cites_it(timeline: Timeline) -> None:
     old, young = named(timeline, "old"), named(timeline, "young")
     found = cited_papers(timeline, {old, young, "doi:10.1000/old"})
-    assert (found[old].year, found[old].citations, len(found[old].terms)) == (1990, 2, 4)  # boat, we?, count, near, pier
+    assert (found[old].year, found[old].citations, len(found[old].terms)) == (1990, 2, 4)  # boat, count, near, pier
     assert found["doi:10.1000/old"] == found[old]
     assert (found[young].year, found[young].citations) == (2013, 0)
 

@@ -61,9 +61,7 @@ def paper_without_a_year(made: SmallSet) -> None:
 
 def later_the_same_year(made: SmallSet) -> None:
     """A copy of a wanted paper, from the last day of the queries' year, after every query."""
-    made.papers.append(
-        {**wanted_paper(made), "id": "planted", "year": 2020, "date": "2020-12-31", "authors": ["Someone Else"]}
-    )
+    made.papers.append({**wanted_paper(made), "id": "planted", "year": 2020, "date": "2020-12-31", "authors": ["Someone Else"]})
 
 
 def own_reference(made: SmallSet) -> None:
@@ -93,7 +91,7 @@ def context_of_nobody(made: SmallSet) -> None:
 def preprint_links(made: SmallSet) -> None:
     """The preprint of a query, one year older: what it cites is what the query cites."""
     query = made.papers[-1]
-    made.paper("p2019-3").update(title=query["title"])
+    made.paper("p2019-3").update(title=query["title"], authors=query["authors"])
     made.contexts.append(
         {
             "id": "planted",
@@ -106,7 +104,8 @@ def preprint_links(made: SmallSet) -> None:
 
 def with_preprint(made: SmallSet) -> None:
     """The same preprint without what it says of the wanted paper."""
-    made.paper("p2019-3").update(title=made.papers[-1]["title"])
+    query = made.papers[-1]
+    made.paper("p2019-3").update(title=query["title"], authors=query["authors"])
 
 
 def nothing(made: SmallSet) -> None:
@@ -165,9 +164,9 @@ def take_out(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("citewell.evaluate.pools.date_number", lambda year, date: (year or 2020) * 10_000)
     elif guard == "sees_links":
         monkeypatch.setattr(strict, "sees_links", lambda citing, cutoff: True)
-        monkeypatch.setattr(strict, "twins", lambda asking, titles: set())
+        monkeypatch.setattr(strict, "twins", lambda asking, others: set())
     else:
-        monkeypatch.setattr(strict, "twins", lambda asking, titles: set())
+        monkeypatch.setattr(strict, "twins", lambda asking, others: set())
 
 
 def test_a_stage_that_reaches_around_the_library_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from taking import memory, store, write_jsonl
 
 from citewell.library import Library, indexer, postings
 from citewell.library.index import Index
-from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS
+from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, JOINED
 from citewell.library.store import date_number
 from citewell.text.analysis import terms
 
@@ -103,6 +103,12 @@ def said(library: Library, field: str) -> Texts:
     return {num: counted("\n".join(parts)) for num, parts in texts.items()}
 
 
+def joined(library: Library, field: str) -> Texts:
+    """Own text and another as one; papers that lack the other keep their own text."""
+    own, other = said(library, "own"), said(library, JOINED[field])
+    return {num: text + other.get(num, Counter()) for num, text in own.items()}
+
+
 def counted(text: str) -> Counter[int]:
     return Counter({term: times for term, (_, times) in terms(text).items()})
 
@@ -135,13 +141,13 @@ def agree(library: Library) -> None:
     library.reload()
     index = library.index
     assert not index.warnings
-    for field in FIELDS:
-        expected = said(library, field)
+    for field in (*FIELDS, *JOINED):
+        expected = joined(library, field) if field in JOINED else said(library, field)
         texts, lengths, holding = indexed(index, field)
         assert texts == expected, field
         assert lengths == {num: text.total() for num, text in expected.items()}
         assert holding == Counter(term for text in expected.values() for term in text)
-        assert index.listed(field).tolist() == sorted(expected)
+        assert index.listed(field).tolist() == sorted(said(library, JOINED.get(field, field)))
         full = [text.total() for text in expected.values() if text]
         assert index.totals(field) == (len(full), sum(full) / len(full) if full else 1.0)
         some = np.array(sorted(counted("x0 x1 x2 nowhere")), np.int64)

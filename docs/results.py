@@ -1,0 +1,122 @@
+"""Measures every pipeline on every set and task and writes ``results.md``: ``make results``.
+
+What was measured is kept in ``results.json``, so that one set or task can be done again without the others:
+``python -m docs.results --set cs --task local``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from citewell.cli.progress import Bar
+from citewell.cli.reproduce import sets_at_hand
+from citewell.errors import CitewellError
+from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.plots import draw_report
+from citewell.evaluate.report import SHOWN, Report
+from citewell.evaluate.sets import DataSet
+from citewell.pipeline import definitions
+
+PAGE = Path(__file__).with_name("results.md")
+DATA = Path(__file__).with_name("results.json")
+PLOTS = Path(__file__).with_name("plots")
+SAMPLE = 2000
+BASELINE = "bm25"
+
+_OPENING = """# Results
+
+Every pipeline on every set at hand, test split, strict in time: a query sees only papers up to its own date, links and
+contexts of citing papers up to the last dev year, and never its own record, references or contexts. Made by `make results`,
+which runs the command above each table; {sample:,} questions are drawn with seed 0 where a task has more.
+
+Bold: the best. \\*: differs from `{baseline}` (paired randomisation test, Holm-corrected over the table, p < .05). ±: half of
+the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `snippets:` are sentences of the ten best papers,
+`given:` sentences of the right papers.
+"""
+
+
+@click.command()
+@click.option("--set", "names", multiple=True, help="Only this set (repeatable).")
+@click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
+@click.option("--page-only", is_flag=True, help="Measure nothing; write the page from what is known.")
+def main(names: tuple[str, ...], tasks: tuple[str, ...], page_only: bool) -> None:
+    """Measure, and write docs/results.md."""
+    known: dict[str, Any] = msgspec.json.decode(DATA.read_bytes()) if DATA.exists() else {}
+    folders = [] if page_only else sets_at_hand()
+    if not folders and not page_only:
+        raise CitewellError("there is no set at hand; name their folder in $CITEWELL_SETS")
+    for folder in folders:
+        dataset = DataSet.open(folder)
+        for key, task, rules, pipelines in _tables(dataset):
+            if (not names or dataset.name in names) and (not tasks or task in tasks):
+                known[key] = _measure(folder, key, task, rules, pipelines)
+                DATA.write_bytes(msgspec.json.format(msgspec.json.encode(known)) + b"\n")
+    PAGE.write_text(page(known), encoding="utf-8")
+
+
+def _tables(dataset: DataSet) -> Iterator[tuple[str, str, dict[str, bool], list[str]]]:
+    """A name for each table of a set, its task, its rules, and the pipelines in it."""
+    everything = [name for name in definitions() if name != "bm25-bibliography"]
+    for task in dataset.tasks:
+        yield f"{dataset.name} · {task}", task, {}, everything
+        if task in ("local", "paragraph"):
+            told = {"with_bibliography": True}
+            yield f"{dataset.name} · {task} · with bibliography", task, told, ["bm25", "bm25-bibliography", "best"]
+        if any(path.name.startswith("distractors") for path in dataset.files()):
+            yield f"{dataset.name} · {task} · with distractors", task, {"distractors": True}, ["bm25", "bm25-contexts", "best"]
+
+
+def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipelines: list[str]) -> dict[str, Any]:
+    click.echo(key, err=True)
+    with Bar() as bar:
+        evaluation = Evaluation(folder, task, sample=SAMPLE, progress=bar, watcher=bar, **rules)  # type: ignore[arg-type]
+        report = evaluation.report(pipelines, baseline=BASELINE)
+        if not rules:
+            _draw(report, evaluation)
+    options = "".join(f" --{name.replace('_', '-')}" for name in rules)
+    chosen = "".join(f" --pipeline {name}" for name in pipelines)
+    command = f"citewell evaluate {folder} --task {task} --sample {SAMPLE}{options}{chosen}"
+    return {**msgspec.json.decode(msgspec.json.encode(report.as_json())), "command": command}
+
+
+def _draw(report: Report, evaluation: Evaluation) -> None:
+    for path in draw_report(report, evaluation, PLOTS / f"{report.set}-{report.task}"):
+        if path.suffix == ".png":
+            path.unlink()
+
+
+def page(known: dict[str, Any]) -> str:
+    """The page, from what was measured."""
+    parts = [_OPENING.format(sample=SAMPLE, baseline=BASELINE)]
+    for key, report in known.items():
+        parts.append(f"## {key}\n\n{report['queries']:,} queries.\n\n```\n{report['command']}\n```\n\n{_table(report)}\n")
+        pictures = sorted((PLOTS / f"{report['set']}-{report['task']}").glob("*.svg")) if key.count("·") == 1 else []
+        links = " · ".join(f"[{path.stem.replace('-', ' ')}]({path.relative_to(PAGE.parent)})" for path in pictures)
+        if links:
+            parts.append(f"Plots: {links}\n")
+    return "\n".join(parts)
+
+
+def _table(report: dict[str, Any]) -> str:
+    systems = report["pipelines"]
+    names = [name for name in SHOWN[report["task"]] if any(name in figures for figures in systems.values())]
+    best = {name: max(figures[name] for figures in systems.values() if figures.get(name) is not None) for name in names}
+    marks = {(each["system"], each["measure"]) for each in report["comparisons"] if each["p_randomisation"] < 0.05}
+    lines = [f"| pipeline | {' | '.join(names)} | ms |", f"|---|{'---:|' * (len(names) + 1)}"]
+    for system, figures in systems.items():
+        cells = []
+        for name in names:
+            low, high = report["intervals"][system][name]
+            text = f"{figures[name]:.3f}".lstrip("0") + ("\\*" if (system, name) in marks else "")
+            cells.append(f"{f'**{text}**' if figures[name] == best[name] else text} ±{(high - low) / 2:.3f}".replace("±0", "±"))
+        lines.append(f"| {system} | {' | '.join(cells)} | {1000 * figures['seconds_per_query']:.1f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""What a user of ``citewell evaluate`` sees: figures, files, foreign runs, rules that are named."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import numpy as np
+import pytest
+
+from citewell.errors import CitewellError
+from citewell.evaluate import pools, trec
+from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.files import Files, write_report
+from tests.evaluate.small_set import SmallSet, small_set
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return small_set(dates=True).write(tmp_path / "set")
+
+
+def citewell(*arguments: str | Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "citewell", *map(str, arguments)], capture_output=True, text=True, check=check, timeout=120
+    )
+
+
+def test_the_json_is_that_of_the_contract(folder: Path) -> None:
+    found = json.loads(
+        citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--pipeline", "best", "--json").stdout
+    )
+    assert {key: found[key] for key in ("set", "task", "split", "strict")} == {
+        "set": "small",
+        "task": "local",
+        "split": "test",
+        "strict": True,
+    }
+    assert found["queries"] == 48
+    assert set(found["pipelines"]) == {"bm25", "best"}
+    for figures in found["pipelines"].values():
+        named = {"R@10", "R@1000", "RR", "AP", "nDCG@10", "P@5", "Rprec", "F1@20", "nDCG-HC@10", "Success@10"}
+        assert named | {"seconds_per_query"} <= set(figures)
+        assert all(0 <= value <= 1 for name, value in figures.items() if name != "seconds_per_query")
+    assert found["pipelines"]["best"]["R@10"] > 0.5
+    assert {each["measure"] for each in found["comparisons"]} >= {"R@10", "RR", "AP"}
+    low, high = found["intervals"]["bm25"]["R@10"]
+    assert low <= found["pipelines"]["bm25"]["R@10"] <= high
+
+
+def test_the_table_names_the_rules(folder: Path) -> None:
+    shown = citewell(
+        "evaluate",
+        folder,
+        "--task",
+        "local",
+        "--pipeline",
+        "bm25",
+        "--pipeline",
+        "bm25-contexts",
+        "--lenient",
+        "--sample",
+        "20",
+    ).stdout
+    assert "small · local · test · 20 queries · sampled with seed 0 · strict in time · LENIENT" in shown
+    assert "against bm25; p-values are Holm-corrected" in shown
+
+
+def test_a_second_evaluation_builds_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = Evaluation(folder, "local").report(["bm25"]).as_json()["pipelines"]["bm25"]
+    monkeypatch.setattr(pools.Pools, "_build", lambda *_: pytest.fail("built again"))
+    second = Evaluation(folder, "local").report(["bm25"]).as_json()["pipelines"]["bm25"]
+    del first["seconds_per_query"], second["seconds_per_query"]
+    assert first == second
+
+
+def test_a_changed_set_gets_a_new_library(folder: Path, tmp_path: Path, cache: Path) -> None:
+    Evaluation(folder, "local", "dev").report(["bm25"])
+    before = set(cache.glob("sets/small-*/"))
+    made = small_set(dates=True)
+    made.papers[0]["title"] = "Something else"
+    Evaluation(made.write(tmp_path / "changed"), "local", "dev").report(["bm25"])
+    assert len({path for path in cache.glob("sets/small-*") if path.is_dir()} - before) == 1
+
+
+def test_samples_are_drawn_by_seed(folder: Path) -> None:
+    def asked(**rules: Any) -> list[str]:
+        return [question.id for question in Evaluation(folder, "local", **rules).questions()]
+
+    everything = asked()
+    assert asked(sample=10) == asked(sample=10)
+    assert asked(sample=10) != asked(sample=10, seed=1)
+    assert set(asked(sample=10)) <= set(everything)
+    assert asked(sample=1000) == everything
+
+
+def test_global_queries_know_at_least_three_references(tmp_path: Path) -> None:
+    made = small_set()
+    made.papers[-1]["references"] = made.papers[-1]["references"][:2]
+    asked = Evaluation(made.write(tmp_path / "set"), "global").questions()
+    assert len(asked) == 11
+    assert all(len(question.wanted) >= 3 for question in asked)
+
+
+def test_queries_are_made_of_what_each_task_may_use(folder: Path) -> None:
+    (first, *_) = Evaluation(folder, "local").questions()
+    assert first.query.text() == f"{first.query.context}\n{first.query.title}"
+    (first, *_) = Evaluation(folder, "paragraph").questions()
+    assert first.query.text() == f"{first.query.context}\n{first.query.title}\n{first.query.abstract}"
+    (first, *_) = Evaluation(folder, "global").questions()
+    assert first.query.text() == f"{first.query.title}\n{first.query.abstract}"
+
+
+def test_lenient_puts_what_was_missed_into_the_last_place(tmp_path: Path) -> None:
+    made = small_set()
+    made.contexts.append({"id": "odd", "citing": "p2020-1", "cited": ["p2016-5"], "text": "xyzzy TARGETCIT plugh"})
+    made.papers.append({"id": "p2016-5x", "title": "Xyzzy", "year": 2016})
+    made.paper("p2020-1")["title"] = "Plugh"
+    folder = made.write(tmp_path / "set")
+    strict, lenient = (Evaluation(folder, "local", lenient=each).report(["bm25"]) for each in (False, True))
+    at = [question.id for question in strict.experiment.questions].index("odd")
+    assert strict.experiment.outcomes[0].ranks[at] == [0]
+    assert strict.experiment.outcomes[0].injected == 0
+    assert lenient.experiment.outcomes[0].ranks[at] == [2]
+    assert lenient.experiment.outcomes[0].injected > 0
+    assert lenient.as_json()["lenient"] is True
+
+
+def test_with_bibliography_queries_know_the_other_references_and_never_the_wanted_ones(folder: Path) -> None:
+    evaluation = Evaluation(folder, "local", with_bibliography=True)
+    for question in evaluation.questions():
+        assert len(question.query.known) == 3
+        assert not set(question.query.known) & set(question.wanted)
+    told = evaluation.report(["bm25", "bm25-bibliography"])
+    plain = Evaluation(folder, "local").report(["bm25"])
+    assert told.experiment.outcomes[0].ranks == plain.experiment.outcomes[0].ranks
+    assert told.experiment.outcomes[1].ranks != plain.experiment.outcomes[0].ranks
+    with pytest.raises(CitewellError, match="local and the paragraph"):
+        Evaluation(folder, "global", with_bibliography=True).questions()
+
+
+def test_distractors_widen_the_pool(tmp_path: Path) -> None:
+    made = small_set()
+    made.distractors = [{**paper, "id": f"d{paper['id']}", "references": [], "authors": ["X"]} for paper in made.papers]
+    folder = made.write(tmp_path / "set")
+    narrow = Evaluation(folder, "local").report(["bm25"]).experiment.outcomes[0]
+    wide = Evaluation(folder, "local", distractors=True).report(["bm25"]).experiment.outcomes[0]
+    assert wide.mean("RR") < narrow.mean("RR")
+    with pytest.raises(CitewellError, match="no distractors"):
+        Evaluation(small_set().write(tmp_path / "other"), "local", distractors=True).report(["bm25"])
+
+
+def test_evidence_measures_papers_and_sentences(folder: Path) -> None:
+    report = Evaluation(folder, "evidence").report(["bm25"])
+    figures = report.as_json()["pipelines"]["bm25"]
+    assert figures["Success@10"] == 1.0
+    assert figures["given:R@10"] == 1.0
+    assert 0 < figures["snippets:AP"] <= figures["given:AP"]
+    marked = [bool(question.sentences) for question in report.experiment.questions]
+    assert (~np.isnan(report.experiment.outcomes[0].values["given:AP"])).tolist() == marked
+    assert len(Evaluation(folder, "evidence", kind="manual").questions()) == 3
+    with pytest.raises(CitewellError, match="there are auto, manual"):
+        Evaluation(folder, "evidence", kind="none").questions()
+
+
+# -- files, and systems from elsewhere ------------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_written_scores_the_same_when_it_is_read_again(folder: Path, tmp_path: Path) -> None:
+    evaluation = Evaluation(folder, "local")
+    with Files(tmp_path / "out") as files:
+        report = evaluation.report(["bm25", "bm25-contexts"], listener=files)
+    write_report(tmp_path / "out", report)
+    again = evaluation.report([], [tmp_path / "out" / "run-bm25.txt.gz"])
+    for name, values in report.experiment.outcomes[0].values.items():
+        np.testing.assert_allclose(again.experiment.outcomes[0].values[name], values, atol=1e-6, err_msg=name)
+    assert again.experiment.outcomes[0].refused == 0
+    qrels = trec.read_qrels(tmp_path / "out" / "qrels.txt")
+    assert list(qrels.values()) == report.experiment.wanted
+    lines = [json.loads(line) for line in (tmp_path / "out" / "per-query-bm25.jsonl").read_text().splitlines()]
+    assert np.mean([line["RR"] for line in lines]) == pytest.approx(report.experiment.outcomes[0].mean("RR"))
+    assert len((tmp_path / "out" / "queries.jsonl").read_text().splitlines()) == len(lines)
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["queries"] == len(lines)
+
+
+def bm25s_run(made: SmallSet, questions: list[dict[str, Any]], path: Path) -> None:
+    """Another system's answers to the questions of ``queries.jsonl``, over all papers of the set: it knows no rules of time."""
+    engine = bm25s.BM25()
+    texts = [f"{paper['title']} {paper['abstract']}" for paper in made.papers]
+    engine.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
+    with path.open("w") as out:
+        for question in questions:
+            asked = bm25s.tokenize([f"{question['context']} {question['title']}"], show_progress=False)
+            papers, scores = engine.retrieve(asked, k=30, show_progress=False)
+            for rank, (paper, score) in enumerate(zip(papers[0], scores[0], strict=True), 1):
+                out.write(f"{question['id']} Q0 {made.papers[int(paper)]['id']} {rank} {score} bm25s\n")
+
+
+def test_another_system_is_scored_through_trec_files(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--out", out)
+    questions = [json.loads(line) for line in (out / "queries.jsonl").read_text().splitlines()]
+    bm25s_run(small_set(dates=True), questions, tmp_path / "bm25s.txt")
+    found = json.loads(
+        citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--run", tmp_path / "bm25s.txt", "--json").stdout
+    )
+    theirs = found["pipelines"]["bm25s"]
+    assert theirs["seconds_per_query"] is None
+    assert theirs["R@10"] == pytest.approx(found["pipelines"]["bm25"]["R@10"], abs=0.15)
+    # It ranked the papers of the whole year, and the asking paper itself first.
+    assert found["refused"]["bm25s"] > len(questions)
+    assert {each["system"] for each in found["comparisons"]} == {"bm25s"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("", "empty run"), ("q Q0 p 1\n", "line 1: a run has six fields"), ("q Q0 p 1 high x\n", "line 1: a run has six fields")],
+)
+def test_a_broken_run_is_one_line(folder: Path, tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "run.txt").write_text(content)
+    failed = citewell("evaluate", folder, "--task", "local", "--run", tmp_path / "run.txt", check=False)
+    assert failed.returncode == 1
+    assert message in failed.stderr and failed.stderr.count("\n") == 1
+
+
+def test_ties_in_a_foreign_run_are_broken_as_trec_eval_does(tmp_path: Path) -> None:
+    (tmp_path / "run.txt").write_text("q Q0 a 1 1.0 x\nq Q0 b 2 1.0 x\nq Q0 c 3 2.0 x\n")
+    assert list(trec.read_run(tmp_path / "run.txt")["q"]) == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task", "local", "--pipeline", "nope"], "there is no pipeline 'nope'"),
+        (["--task", "local", "--baseline", "nope"], "the baseline 'nope' is not among the systems"),
+        (["--task", "local", "--measure", "recall"], "there is no measure 'recall'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(folder: Path, arguments: list[str], message: str) -> None:
+    failed = citewell("evaluate", folder, *arguments, check=False)
+    assert failed.returncode == 1
+    assert message in failed.stderr and failed.stderr.count("\n") == 1
+
+
+def test_a_folder_that_is_no_set_is_said_to_be_none(tmp_path: Path) -> None:
+    failed = citewell("evaluate", tmp_path, "--task", "local", check=False)
+    assert "no set.toml" in failed.stderr and failed.stderr.count("\n") == 1
+
+
+def test_broken_lines_of_a_set_are_counted(folder: Path) -> None:
+    with (folder / "papers.jsonl").open("a") as out:
+        out.write('{"id": "broken", "title": \n')
+    done = citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25")
+    assert "1 lines of papers.jsonl could not be read" in done.stderr

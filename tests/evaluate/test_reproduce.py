@@ -1,0 +1,74 @@
+"""Studies: their tables are whole, and ours stand beside them, with what is missing shown as missing."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from citewell.cli.reproduce import command
+from citewell.evaluate import measures, studies
+from citewell.evaluate.snippets import VIEWS
+from citewell.pipeline import definitions
+from tests.evaluate.small_set import small_set
+
+STUDIES = ["aueb2020", "hybridcite2020", "medic2023", "nogueira2020", "nogueira2020navigation"]
+
+
+def test_the_five_studies_are_there() -> None:
+    assert studies.names() == STUDIES
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_table_is_whole(name: str) -> None:
+    study = studies.load(name)
+    assert study.citation and study.about and study.tables
+    for table in study.tables:
+        assert table.task in ("global", "local", "paragraph", "evidence")
+        assert table.split in ("dev", "test")
+        bare = [measure.removeprefix(view) for measure in table.measures for view in ["", *VIEWS] if measure.startswith(view)]
+        measures.check([measure for measure in bare if ":" not in measure])
+        for row in table.rows:
+            assert len(row.values) in (0, len(table.columns)), (table.name, row.method)
+            assert row.pipeline or not row.settings
+
+
+def test_figures_stand_where_the_study_prints_them() -> None:
+    table = studies.load("hybridcite2020").tables[0]
+    hybrid = next(row for row in table.rows if row.pipeline == "hybrid")
+    assert dict(zip(table.columns, hybrid.values, strict=True))["Recall@10"] == 0.3760
+
+
+def test_ours_stand_beside_and_what_is_missing_says_so(tmp_path: Path) -> None:
+    folder = small_set().write(tmp_path / "set")
+    done = CliRunner().invoke(command, ["hybridcite2020", str(folder), "--sample", "10", "--json"], catch_exceptions=False)
+    found = json.loads(done.stdout)
+    assert found["note"] == "the study's figures and ours stand on different data"
+    rows = {row["method"]: row for row in found["tables"][0]["rows"]}
+    assert rows["BM25"]["status"] == "measured"
+    assert set(rows["BM25"]["ours"]["small"]) == {"RR@10", "R@10", "AP@10", "nDCG-HC@10"}
+    assert rows["BM25"]["published"]["Recall@10"] == 0.2836
+    for row in rows.values():
+        if row["pipeline"] not in definitions():
+            assert row["status"] == "missing" and row["ours"] == {}
+
+
+def test_a_study_without_any_set_is_still_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CITEWELL_SETS", raising=False)
+    done = CliRunner().invoke(command, ["medic2023"], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "no set at hand has this task" in done.stdout
+    assert "TextBibEnh-WS" in done.stdout
+
+
+def test_settings_and_lenience_of_a_table_are_followed(tmp_path: Path) -> None:
+    folder = small_set().write(tmp_path / "set")
+    done = CliRunner().invoke(command, ["medic2023", str(folder), "--sample", "20", "--json"], catch_exceptions=False)
+    tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}
+    assert tables["Table 4.2"]["lenient"] is True and tables["Table 5.1"]["split"] == "dev"
+    tried = [row["ours"]["small"]["R@1000"] for row in tables["Table 5.1"]["rows"]]
+    assert len(tried) == 10 and all(math.isfinite(value) for value in tried)
