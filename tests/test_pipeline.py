@@ -31,10 +31,10 @@ def found(library: Library, name: str, **query: object) -> list[str]:
 
 
 def test_reasons_name_words_and_citations(library: Library) -> None:
-    first = suggest(library, Query(title="topic models"))[0]
+    first = suggest(library, Query(title="topic models of documents"))[0]
     assert first.paper.id == "lda"
     words, citations = first.reasons
-    assert (words.kind, words.data) == ("words", ["topic", "models"])
+    assert (words.kind, words.data) == ("words", ["documents", "topic", "models"])
     assert citations.text == "cited by 2 other suggestions"
     assert sorted(citations.data) == ["survey", "user"]
 
@@ -71,7 +71,7 @@ def test_a_removed_paper_is_not_suggested_even_by_an_old_reader(library: Library
 
 def test_overrides_replace_parameters() -> None:
     assert pipeline("bm25", k1=0.5).stages[0].k1 == 0.5  # type: ignore[attr-defined]
-    with pytest.raises(CitewellError, match="no such parameter"):
+    with pytest.raises(CitewellError, match="has a parameter 'magic'"):
         pipeline("bm25", magic=1)
 
 

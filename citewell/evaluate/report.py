@@ -86,6 +86,12 @@ class Report:
             parts.append("with distractors")
         return " · ".join(parts)
 
+    def print(self) -> None:
+        """The tables, to the terminal."""
+        from rich.console import Console
+
+        print_report(self, Console())
+
 
 def compared_measures(task: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*SHOWN[task], "Success@10")))

@@ -1,0 +1,22 @@
+"""Pages that are generated are what their generator writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from docs import results
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_page_of_results_is_made_of_what_was_measured() -> None:
+    known = json.loads(results.DATA.read_text("utf-8"))
+    assert results.PAGE.read_text("utf-8") == results.page(known), "run 'python -m docs.results --page-only'"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
