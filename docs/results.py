@@ -17,9 +17,10 @@ from citewell.cli.progress import Bar
 from citewell.cli.reproduce import sets_at_hand
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.plots import draw_report
+from citewell.evaluate.plots import draw_report, heat_map
 from citewell.evaluate.report import SHOWN, Report
 from citewell.evaluate.sets import DataSet
+from citewell.evaluate.tuning import parse_grid, tune
 from citewell.pipeline import definitions
 
 PAGE = Path(__file__).with_name("results.md")
@@ -27,12 +28,15 @@ DATA = Path(__file__).with_name("results.json")
 PLOTS = Path(__file__).with_name("plots")
 SAMPLE = 2000
 BASELINE = "bm25"
+TUNING_SAMPLE = 500
+GRID = ("k1=0.5,1.2,2.0,3.0", "b=0.25,0.5,0.75,0.9")
 
 _OPENING = """# Results
 
 Every pipeline on every set at hand, test split, strict in time: a query sees only papers up to its own date, links and
 contexts of citing papers up to the last dev year, and never its own record, references or contexts. Made by `make results`,
-which runs the command above each table; {sample:,} questions are drawn with seed 0 where a task has more.
+which runs the command above each table; {sample:,} questions are drawn with seed 0 where a task has more. The grids of k1 and b
+are measured on dev years, which alone choices are made on.
 
 Bold: the best. \\*: differs from `{baseline}` (paired randomisation test, Holm-corrected over the table, p < .05). ±: half of
 the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `snippets:` are sentences of the ten best papers,
@@ -43,8 +47,9 @@ the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `s
 @click.command()
 @click.option("--set", "names", multiple=True, help="Only this set (repeatable).")
 @click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
+@click.option("--tuning-only", is_flag=True, help="Only the grids of k1 and b.")
 @click.option("--page-only", is_flag=True, help="Measure nothing; write the page from what is known.")
-def main(names: tuple[str, ...], tasks: tuple[str, ...], page_only: bool) -> None:
+def main(names: tuple[str, ...], tasks: tuple[str, ...], tuning_only: bool, page_only: bool) -> None:
     """Measure, and write docs/results.md."""
     known: dict[str, Any] = msgspec.json.decode(DATA.read_bytes()) if DATA.exists() else {}
     folders = [] if page_only else sets_at_hand()
@@ -52,10 +57,13 @@ def main(names: tuple[str, ...], tasks: tuple[str, ...], page_only: bool) -> Non
         raise CitewellError("there is no set at hand; name their folder in $CITEWELL_SETS")
     for folder in folders:
         dataset = DataSet.open(folder)
-        for key, task, rules, pipelines in _tables(dataset):
+        if "local" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "local" in tasks):
+            known[f"{dataset.name} · tuning"] = _tuned(folder)
+        for key, task, rules, pipelines in () if tuning_only else _tables(dataset):
             if (not names or dataset.name in names) and (not tasks or task in tasks):
                 known[key] = _measure(folder, key, task, rules, pipelines)
                 DATA.write_bytes(msgspec.json.format(msgspec.json.encode(known)) + b"\n")
+    DATA.write_bytes(msgspec.json.format(msgspec.json.encode(known)) + b"\n")
     PAGE.write_text(page(known), encoding="utf-8")
 
 
@@ -84,6 +92,27 @@ def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipeline
     return {**msgspec.json.decode(msgspec.json.encode(report.as_json())), "command": command}
 
 
+def _tuned(folder: Path) -> dict[str, Any]:
+    """BM25's two parameters on dev, as a grid and as a heat map."""
+    with Bar() as bar:
+        evaluation = Evaluation(folder, "local", "dev", TUNING_SAMPLE, progress=bar, watcher=bar)
+        tuning = tune(evaluation, "bm25", parse_grid(GRID), "R@1000")
+    name = evaluation.dataset.name
+    click.echo(f"{name} · tuning", err=True)
+    (x_name, x_values), (y_name, y_values) = tuning.grid.items()
+    title = f"{name} · local · dev · {tuning.queries:,} queries · bm25 · R@1000"
+    (PLOTS / f"{name}-local").mkdir(parents=True, exist_ok=True)
+    for path in heat_map(
+        tuning.matrix(), x_name, x_values, y_name, y_values, title, "R@1000", PLOTS / f"{name}-local" / "heat-map"
+    ):
+        if path.suffix == ".png":
+            path.unlink()
+    command = (
+        f"citewell tune {folder} --pipeline bm25 --task local --sample {TUNING_SAMPLE} --measure R@1000 --grid {' '.join(GRID)}"
+    )
+    return {"grid": tuning.grid, "values": tuning.matrix().tolist(), "queries": tuning.queries, "command": command}
+
+
 def _draw(report: Report, evaluation: Evaluation) -> None:
     for path in draw_report(report, evaluation, PLOTS / f"{report.set}-{report.task}"):
         if path.suffix == ".png":
@@ -94,12 +123,24 @@ def page(known: dict[str, Any]) -> str:
     """The page, from what was measured."""
     parts = [_OPENING.format(sample=SAMPLE, baseline=BASELINE)]
     for key, report in known.items():
-        parts.append(f"## {key}\n\n{report['queries']:,} queries.\n\n```\n{report['command']}\n```\n\n{_table(report)}\n")
-        pictures = sorted((PLOTS / f"{report['set']}-{report['task']}").glob("*.svg")) if key.count("·") == 1 else []
+        table = _grid(report) if "grid" in report else _table(report)
+        parts.append(f"## {key}\n\n{report['queries']:,} queries.\n\n```\n{report['command']}\n```\n\n{table}\n")
+        pictures = sorted((PLOTS / key.replace(" · ", "-")).glob("*.svg"))
         links = " · ".join(f"[{path.stem.replace('-', ' ')}]({path.relative_to(PAGE.parent)})" for path in pictures)
         if links:
             parts.append(f"Plots: {links}\n")
     return "\n".join(parts)
+
+
+def _grid(tuning: dict[str, Any]) -> str:
+    """The values of a grid, on dev; the best is bold."""
+    (x_name, x_values), (y_name, y_values) = tuning["grid"].items()
+    best = max(max(row) for row in tuning["values"])
+    lines = [f"| {y_name} \\ {x_name} | {' | '.join(map(str, x_values))} |", f"|---|{'---:|' * len(x_values)}"]
+    for value, row in zip(y_values, tuning["values"], strict=True):
+        cells = [f"{f'**{cell:.3f}**' if cell == best else f'{cell:.3f}'}" for cell in row]
+        lines.append(f"| {value} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _table(report: dict[str, Any]) -> str:
