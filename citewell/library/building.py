@@ -14,8 +14,9 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
-from citewell.library import postings
+from citewell.library import links, postings
 from citewell.library.arrays import write_arrays
+from citewell.library.links import DIRECTIONS, Links
 from citewell.library.manifest import Entry
 from citewell.library.postings import BITS, BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, Postings
 from citewell.library.store import Store
@@ -66,7 +67,18 @@ class Builder:
         texts = {name: self._texts(name, [num for num, fields in dirty if fields & BITS[name]]) for name in FIELDS}
         texts |= {name: self._joined_texts(other, dirty) for name, other in JOINED.items()}
         block = dirty[0][0] >> BLOCK_BITS
-        return [entry for name in texts for entry in self._field(name, block, texts[name], name in stacked)]
+        entries = [entry for name in texts for entry in self._field(name, block, texts[name], name in stacked)]
+        return entries + [entry for name in DIRECTIONS for entry in self._links(name, block, dirty, name in stacked)]
+
+    def _links(self, name: str, block: int, dirty: Dirty, stacked: bool) -> Iterator[Entry]:
+        nums = np.array([num for num, bits in dirty if bits & links.BITS[name]], np.int64)
+        pairs = np.array(self._store.links(name, nums.tolist()) if len(nums) else [], np.int64).reshape(-1, 2)
+        counts = np.bincount(np.searchsorted(nums, pairs[:, 0]), minlength=len(nums))
+        # A paper without links need only be listed where an older segment lists it too.
+        listed = np.full(len(nums), True) if stacked else counts > 0
+        if listed.any():
+            built = links.build(nums[listed] & (BLOCK - 1), counts[listed], pairs[:, 1])
+            yield write_links(self._folder, name, block, built)
 
     def _field(self, name: str, block: int, texts: Iterator[Text], stacked: bool) -> Iterator[Entry]:
         pending = _Pending()
@@ -126,8 +138,20 @@ class Builder:
 
 
 def write_segment(folder: Path, name: str, block: int, segment: Postings) -> Entry:
-    """Write a segment under a name that no other has."""
-    file = f"{name}-{block:05}-{uuid4().hex[:12]}.seg"
+    """Write a segment of postings under a name that no other has."""
+    file = _fresh_name(name, block)
     size, crc = write_arrays(folder / file, segment._asdict())
     texts = segment.lengths[(segment.lengths != GONE) & (segment.lengths > 0)]
     return Entry(file, name, block, len(segment.papers), len(texts), int(texts.sum(dtype=np.int64)), size, crc)
+
+
+def write_links(folder: Path, name: str, block: int, segment: Links) -> Entry:
+    """Write a segment of links under a name that no other has."""
+    file = _fresh_name(name, block)
+    size, crc = write_arrays(folder / file, segment._asdict())
+    linked = int(np.count_nonzero(np.diff(segment.starts.astype(np.int64))))
+    return Entry(file, name, block, len(segment.papers), linked, len(segment.targets), size, crc)
+
+
+def _fresh_name(name: str, block: int) -> str:
+    return f"{name}-{block:05}-{uuid4().hex[:12]}.seg"

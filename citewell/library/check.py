@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.library import manifest as manifests
 from citewell.library.arrays import checksum
 from citewell.library.index import Index
-from citewell.library.postings import BITS, JOINED
+from citewell.library.links import BITS as LINK_BITS
+from citewell.library.postings import BITS, BLOCK_BITS, JOINED
 from citewell.library.store import Store
 
 _DANGLING = {
@@ -93,7 +95,7 @@ def _check_store(store: Store, verdict: Verdict) -> None:
 
 
 def _check_index(library: Path, index: Index, store: Store, verdict: Verdict) -> None:
-    for entry in {segment.entry: None for name in _EXPECTED for segment in index.segments(name)}:
+    for entry in index.entries:
         # One that was there and is not any more has been merged by a writer in the meantime.
         with suppress(FileNotFoundError):
             if checksum(library / manifests.FOLDER / entry.file) != entry.crc32:
@@ -112,3 +114,26 @@ def _check_index(library: Path, index: Index, store: Store, verdict: Verdict) ->
             verdict.index.append(f"{missing:,} papers are missing from the {name} postings")
         if surplus := len(np.setdiff1d(listed, expected)):
             verdict.index.append(f"{surplus:,} papers in the {name} postings are not in the store")
+    for direction, bit in LINK_BITS.items():
+        pending = np.array([num for num, fields in dirty.items() if fields & bit], np.int64)
+        _check_links(index, store, direction, pending, verdict)
+
+
+def _check_links(index: Index, store: Store, direction: str, pending: npt.NDArray[np.int64], verdict: Verdict) -> None:
+    """Whether the graph has the citations of the store, block by block."""
+    last = int(store.db.execute("SELECT value FROM meta WHERE name = 'next_paper'").fetchone()[0]) >> BLOCK_BITS
+    end = {"cites": "citing", "cited_by": "cited"}[direction]
+    other = {"cites": "cited", "cited_by": "citing"}[direction]
+    query = f"SELECT {end}, {other} FROM citations WHERE {end} >= ? AND {end} < ? ORDER BY {end}, {other}"
+    wrong = 0
+    for block in range(last + 1):
+        rows = store.db.execute(query, (block << BLOCK_BITS, (block + 1) << BLOCK_BITS))
+        expected = np.array(rows.fetchall(), np.int64).reshape(-1, 2)
+        papers = index.graph.listed(direction, block)
+        targets, counts = index.graph.neighbours(direction, papers)
+        found = np.column_stack([np.repeat(papers, counts), targets])
+        expected, found = (pairs[~np.isin(pairs[:, 0], pending)] for pairs in (expected, found))
+        if not np.array_equal(expected, found):
+            wrong += abs(len(expected) - len(found)) or len(found)
+    if wrong:
+        verdict.index.append(f"the {direction} links of {wrong:,} citations do not agree with the store")

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from citewell.library import manifest as manifests
 from citewell.library import schema
 from citewell.library.arrays import DamagedFileError, map_arrays
+from citewell.library.graph import Graph
+from citewell.library.links import DIRECTIONS, Links
 from citewell.library.manifest import Entry, Manifest
 from citewell.library.postings import BLOCK, FIELDS, GONE, JOINED, Postings
 
@@ -125,8 +127,19 @@ class Places(NamedTuple):
 class Index:
     """All segments of a library, mapped."""
 
-    def __init__(self, generation: int, stacks: dict[tuple[str, int], list[Segment]], warnings: Sequence[str]) -> None:
+    def __init__(
+        self,
+        generation: int,
+        stacks: dict[tuple[str, int], list[Segment]],
+        warnings: Sequence[str],
+        graph: Graph | None = None,
+        entries: Sequence[Entry] = (),
+    ) -> None:
         self.generation = generation
+        self.entries = list(entries)
+        """All segment files."""
+        self.graph = graph or Graph({})
+        """The citations among the papers."""
         self.warnings = list(warnings)
         """What is damaged, one line each; the rest of the index works."""
         self._stacks = stacks
@@ -149,11 +162,15 @@ class Index:
     @classmethod
     def _map(cls, library: Path, manifest: Manifest) -> tuple[Index, bool]:
         stacks: dict[tuple[str, int], list[Segment]] = {}
+        linked: dict[tuple[str, int], list[Links]] = {}
         warnings = []
         for entry in manifest.segments:
             try:
                 arrays = map_arrays(library / manifests.FOLDER / entry.file, entry.bytes)
-                stacks.setdefault((entry.field, entry.block), []).append(Segment(entry, Postings(**arrays)))
+                if entry.field in DIRECTIONS:
+                    linked.setdefault((entry.field, entry.block), []).append(Links(**arrays))
+                else:
+                    stacks.setdefault((entry.field, entry.block), []).append(Segment(entry, Postings(**arrays)))
             except (DamagedFileError, TypeError) as error:
                 warnings.append(
                     f"index damaged ({error}): {entry.papers:,} papers may be missed; run 'citewell library rebuild'"
@@ -163,7 +180,7 @@ class Index:
         for joined in JOINED:
             for block in {block for name, block in stacks if name == FIELDS[0]}:
                 stacks[joined, block] = _laid_under(stacks[FIELDS[0], block], stacks.get((joined, block), []))
-        return cls(manifest.generation, stacks, warnings), bool(warnings)
+        return cls(manifest.generation, stacks, warnings, Graph(linked), manifest.segments), bool(warnings)
 
     def stack(self, name: str, block: int) -> list[Segment]:
         """The segments of a field in a block, oldest first."""

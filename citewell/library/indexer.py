@@ -12,10 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from citewell.library import links, postings
 from citewell.library import manifest as manifests
-from citewell.library import postings
 from citewell.library.arrays import DamagedFileError, checksum, map_arrays
-from citewell.library.building import Builder, Dirty, write_segment
+from citewell.library.building import Builder, Dirty, write_links, write_segment
+from citewell.library.links import DIRECTIONS, Links
 from citewell.library.manifest import Entry, Manifest
 from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, JOINED, Postings
 from citewell.library.store import Store
@@ -97,7 +98,7 @@ class Indexer:
         """The fields in which the block of these papers has segments already."""
         block = dirty[0][0] >> BLOCK_BITS
         present = {entry.field for entry in self._manifest.segments if entry.block == block}
-        return [name for name in (*FIELDS, *JOINED) if name in present]
+        return [name for name in (*FIELDS, *JOINED, *DIRECTIONS) if name in present]
 
     def _collect(self) -> int:
         """Wait for what is being built over there and take it in; returns how many papers it covers."""
@@ -126,9 +127,13 @@ class Indexer:
         for entry in stack:
             if checksum(self._folder / entry.file) != entry.crc32:
                 raise DamagedFileError(f"{entry.file} does not match its checksum")
-        opened = [Postings(**map_arrays(self._folder / entry.file, entry.bytes)) for entry in stack]
-        merged = postings.merge(opened, keep_gone=not bottom)
-        return write_segment(self._folder, stack[0].field, stack[0].block, merged) if merged is not None else None
+        name, block = stack[0].field, stack[0].block
+        arrays = [map_arrays(self._folder / entry.file, entry.bytes) for entry in stack]
+        if name in DIRECTIONS:
+            joined = links.merge([Links(**each) for each in arrays], keep_empty=not bottom)
+            return write_links(self._folder, name, block, joined) if joined is not None else None
+        merged = postings.merge([Postings(**each) for each in arrays], keep_gone=not bottom)
+        return write_segment(self._folder, name, block, merged) if merged is not None else None
 
     def _commit(self) -> None:
         """Commit the manifest, with the merges that are done."""

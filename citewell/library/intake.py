@@ -34,8 +34,9 @@ from citewell.library.identity import (
 from citewell.library.rows import Row
 from citewell.papers import Context, Paper, Reference, Sentence
 
-OWN, CITED, CITING = 1, 2, 4
-"""Bits of the fields that an index entry is made of, in the order of ``postings.FIELDS``."""
+OWN, CITED, CITING, CITES, CITED_BY = 1, 2, 4, 8, 16
+"""Bits of what the index has of a paper: ``postings.BITS``, then ``links.BITS``."""
+EVERYTHING = OWN | CITED | CITING | CITES | CITED_BY
 
 _IDENTITY = {"title", "authors", "year", "also title", "also authors", "also year"}
 """Changes after which a paper may turn out to be the same as another."""
@@ -256,11 +257,15 @@ class Intake:
         for title in other.titles():
             self._found_by_title(row, title)
         for num in (row.num, other.num):
-            self._writes.dirty[num] |= OWN | CITED | CITING
+            self._writes.dirty[num] |= EVERYTHING
         sentences = self._writes.sentences.pop(other.num, [])
         if not other.new:
             stored = self._db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (other.num,))
             sentences = [Sentence(*columns) for columns in stored] + sentences
+            for num in rows.linked(self._db, "citing", other.num):
+                self._writes.dirty[num] |= CITED_BY
+            for num in rows.linked(self._db, "cited", other.num):
+                self._writes.dirty[num] |= CITES
             for num in rows.move(self._db, other, row.num):
                 self._writes.dirty[num] |= CITED
         self._keep_sentences(row, sentences)
@@ -367,6 +372,11 @@ class Intake:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
+    def _new_citations(self) -> set[tuple[int, int]]:
+        """Those of the batch that the store does not have; what was added before must not be indexed again."""
+        old = {citing for citing, _ in self._writes.citations if citing < self._first_new}
+        return self._writes.citations - set(self._select("SELECT citing, cited FROM citations WHERE citing IN", sorted(old)))
+
     def _write(self) -> None:
         db, writes = self._db, self._writes
         live = [row for row in self._rows.values() if row.united is None]
@@ -388,6 +398,9 @@ class Intake:
                 for at, s in enumerate(sentences, self._rows[num].sentences - len(sentences))
             ),
         )
+        for citing, cited in self._new_citations():
+            writes.dirty[citing] |= CITES
+            writes.dirty[cited] |= CITED_BY
         db.executemany("INSERT OR IGNORE INTO citations VALUES (?, ?)", sorted(writes.citations))
         db.executemany("DELETE FROM waiting WHERE citing = ? AND reference = ?", writes.resolved)
         db.executemany(

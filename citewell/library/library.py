@@ -185,6 +185,8 @@ def _list_all(db: sqlite3.Connection) -> None:
             (1, "SELECT num FROM papers WHERE true"),
             (2, "SELECT DISTINCT cited FROM targets WHERE cited IS NOT NULL"),
             (4, "SELECT DISTINCT citing FROM contexts WHERE true"),
+            (8, "SELECT DISTINCT citing FROM citations WHERE true"),
+            (16, "SELECT DISTINCT cited FROM citations WHERE true"),
         ):
             db.execute(
                 f"INSERT INTO dirty (paper, fields) SELECT *, {bit} FROM ({papers}) WHERE true"

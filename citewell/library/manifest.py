@@ -16,7 +16,7 @@ from citewell.text import analysis
 
 FOLDER = "index"
 _FILE = "manifest.json"
-FORMAT = 2
+FORMAT = 3
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ import msgspec
 
 from citewell.library import rows
 from citewell.library.identity import hash64, reference_ids, reference_title, waiting_keys
-from citewell.library.intake import CITED, CITING, OWN
+from citewell.library.intake import CITED, CITED_BY, CITES, EVERYTHING
 from citewell.papers import Reference
 
 
@@ -23,7 +23,10 @@ def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
         wanted = Reference([key for key in paper.ids if not key.startswith("record:")], paper.title, paper.year, paper.authors)
         keys = waiting_keys(wanted, reference_ids(wanted), reference_title(wanted))
         details = msgspec.json.encode(wanted).decode()
-        for (citing,) in db.execute("SELECT citing FROM citations WHERE cited = ?", (num,)).fetchall():
+        for cited in rows.linked(db, "citing", num):
+            dirty[cited] |= CITED_BY
+        for citing in rows.linked(db, "cited", num):
+            dirty[citing] |= CITES
             # A context goes on knowing its reference by the hash that it has.
             references = db.execute("SELECT DISTINCT reference FROM targets WHERE cited = ? AND citing = ?", (num, citing))
             for (reference,) in references.fetchall() or [(hash64(keys[0]),)]:
@@ -45,7 +48,7 @@ def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
             ("sentences", "paper"),
         ):
             db.execute(f"DELETE FROM {table} WHERE {column} = ?", (num,))
-        dirty[num] |= OWN | CITED | CITING
+        dirty[num] |= EVERYTHING
     # A file whose add was interrupted must be read from its beginning again, lest it skip what is now missing.
     db.execute("DELETE FROM imports")
     rows.mark_dirty(db, dirty)

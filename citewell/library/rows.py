@@ -203,6 +203,12 @@ def move(db: sqlite3.Connection, gone: Row, num: int) -> set[int]:
     return _move_contexts(db, gone.num, num)
 
 
+def linked(db: sqlite3.Connection, column: str, num: int) -> list[int]:
+    """The papers at the other end of the citations in which a paper is the `column`, ``citing`` or ``cited``."""
+    other = {"citing": "cited", "cited": "citing"}[column]
+    return [found for (found,) in db.execute(f"SELECT {other} FROM citations WHERE {column} = ?", (num,))]
+
+
 def context_key(citing: int, name: str, text: str) -> int:
     """What is the same for two contexts that are one."""
     return hash64(str(citing), name, text)

@@ -156,6 +156,12 @@ class Store:
         """What these papers say where they cite others."""
         return self._texts("SELECT citing, text FROM contexts WHERE citing IN", nums, " ORDER BY citing, num")
 
+    def links(self, direction: str, nums: Sequence[int]) -> list[tuple[int, int]]:
+        """These papers' links in one direction as pairs, ordered."""
+        end, other = {"cites": ("citing", "cited"), "cited_by": ("cited", "citing")}[direction]
+        query = f"SELECT {end}, {other} FROM citations WHERE {end} IN"
+        return self._select(query, nums, f" ORDER BY {end}, {other}").fetchall()
+
     def _texts(self, query: str, nums: Sequence[int], end: str = "") -> dict[int, list[str]]:
         texts = defaultdict(list)
         for num, text in self._select(query, nums, end):

@@ -152,6 +152,17 @@ def agree(library: Library) -> None:
         assert index.totals(field) == (len(full), sum(full) / len(full) if full else 1.0)
         some = np.array(sorted(counted("x0 x1 x2 nowhere")), np.int64)
         assert index.occurrences(field, some).tolist() == [sum(text[term] for text in expected.values()) for term in some]
+    for direction, ends in (("cites", "citing, cited"), ("cited_by", "cited, citing")):
+        pairs = library.store.db.execute(f"SELECT {ends} FROM citations ORDER BY {ends}").fetchall()
+        everyone = np.array([num for (num,) in library.store.db.execute("SELECT num FROM papers ORDER BY num")], np.int64)
+        targets, counts = index.graph.neighbours(direction, everyone)
+        assert list(zip(np.repeat(everyone, counts).tolist(), targets.tolist(), strict=True)) == pairs
+        backwards = everyone[::-1]
+        assert index.graph.degrees(direction, backwards).tolist() == counts[::-1].tolist()
+        listed = [num for block in index.graph.blocks(direction) for num in index.graph.listed(direction, block).tolist()]
+        assert set(listed) >= {num for num, _ in pairs}
+        gone = np.array(sorted(set(listed) - set(everyone.tolist())), np.int64)
+        assert not index.graph.degrees(direction, gone).any()
     for num, year, date in library.store.db.execute("SELECT num, year, date FROM papers"):
         assert index.dates(num >> BLOCK_BITS)[num & (BLOCK - 1)] == date_number(year, date)
     assert library.check().sound
