@@ -10,6 +10,9 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import Query, Ranking, Reason, Suggestion
@@ -18,16 +21,25 @@ from citewell.retrieve.request import Request
 
 DEFAULT = "best"
 
-STAGES = {"bm25": "citewell.retrieve.bm25:Bm25"}
+STAGES = {
+    "bm25": "citewell.retrieve.bm25:Bm25",
+    "navigate": "citewell.retrieve.navigate:Navigate",
+    "linked": "citewell.retrieve.linked:Linked",
+    "reciprocal-rank": "citewell.fuse.reciprocal_rank:ReciprocalRank",
+    "weighted-sum": "citewell.fuse.weighted_sum:WeightedSum",
+    "semi-genetic": "citewell.fuse.semi_genetic:SemiGenetic",
+}
 """The kinds of stages; a new one is a module and a line here."""
 
 
 class Stage(Protocol):
-    """One step of a pipeline."""
+    """One step of a pipeline.
 
-    def rank(self, request: Request) -> Ranking: ...
+    The first has ``rank(request)``, the others ``refine(request, ranking)``; one that others may ask what it thinks of a given
+    paper has ``score(request, papers)``.
+    """
 
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, Reason]: ...
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]: ...
 
 
 @dataclass(frozen=True)
@@ -40,8 +52,24 @@ class Pipeline:
 
     def rank(self, request: Request) -> Ranking:
         """Papers for the request, best first."""
-        (retrieve,) = self.stages
-        return retrieve.rank(request)
+        first, *others = self.stages
+        ranking: Ranking = first.rank(request)  # type: ignore[attr-defined]
+        for stage in others:
+            ranking = stage.refine(request, ranking)  # type: ignore[attr-defined]
+        return ranking
+
+    def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """What the last stage thinks of papers that it may not have found."""
+        scores: npt.NDArray[np.float32] = self.stages[-1].score(request, papers)  # type: ignore[attr-defined]
+        return scores
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        """What each stage has to say for some papers, the last stage first."""
+        reasons: dict[int, list[Reason]] = {num: [] for num in papers}
+        for stage in reversed(self.stages):
+            for num, found in stage.reasons(request, papers).items():
+                reasons[num] += found
+        return reasons
 
     def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
         """The sentences of some papers that bear on the request, best first."""
@@ -54,14 +82,12 @@ class Pipeline:
         records = library.store.papers([int(num) for num in ranking.papers[: 2 * size]])
         # A paper removed since the index was opened is in the ranking but no longer in the store.
         chosen = [(int(num), float(score)) for num, score in zip(*ranking, strict=True) if int(num) in records][:size]
-        reasons = self._reasons(request, [num for num, _ in chosen])
+        reasons = self._with_citations(request, [num for num, _ in chosen])
         return [Suggestion(rank, records[num], score, reasons[num]) for rank, (num, score) in enumerate(chosen, 1)]
 
-    def _reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        reasons: dict[int, list[Reason]] = {num: [] for num in papers}
-        for stage in self.stages:
-            for num, reason in stage.reasons(request, papers).items():
-                reasons[num].append(reason)
+    def _with_citations(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        """The reasons of the stages, and how often the other suggestions and the library cite each paper."""
+        reasons = self.reasons(request, papers)
         store = request.library.store
         among, overall = store.citations_among(papers), store.times_cited(papers)
         names = {
@@ -110,13 +136,22 @@ def suggest(library: Library, query: Query, name: str = DEFAULT, size: int = 10)
 def _stage(parameters: Mapping[str, Any], overrides: Mapping[str, Any]) -> Stage:
     module, name = STAGES[parameters["kind"]].split(":")
     kind: type[Any] = getattr(import_module(module), name)
-    chosen = {key: value for key, value in parameters.items() if key != "kind"}
+    chosen = {key: _resolved(key, value) for key, value in parameters.items() if key != "kind"}
     for key, value in overrides.items():
         if _takes(kind, key):
             whole, _, part = key.partition(".")
             chosen[whole] = {**chosen.get(whole, {}), part: value} if part else value
     stage: Stage = kind(**chosen)
     return stage
+
+
+def _resolved(key: str, value: Any) -> Any:
+    """A parameter as its stage takes it: the names of other pipelines become those pipelines, lists become tuples."""
+    if key == "of":
+        return tuple(pipeline(name) for name in value)
+    if key == "by":
+        return pipeline(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _takes(kind: type[Any], key: str) -> bool:

@@ -42,3 +42,10 @@ class Best:
             papers, scores = papers[near], scores[near]
         order = np.lexsort((papers, -scores))[: self._size]
         return Ranking(papers[order], scores[order])
+
+
+def best_first(papers: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], size: int) -> Ranking:
+    """The `size` papers with the highest scores above 0; of equal ones the lower number first."""
+    order = np.lexsort((papers, -scores))[:size]
+    order = order[scores[order] > 0]
+    return Ranking(papers[order], scores[order].astype(np.float32))

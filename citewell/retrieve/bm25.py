@@ -51,11 +51,32 @@ class Bm25:
 
     def rank(self, request: Request) -> Ranking:
         """The best papers for the request's query."""
+        best = Best(self.size)
+        for block, scores in self._scores(request).items():
+            mask = request.allowed(block)
+            best.offer(block, scores if mask is None else np.where(mask, scores, np.float32(0)))
+        return best.ranking()
+
+    def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+        """The scores of some papers, 0 for those that share no word with the query."""
+        scores = self._scores(request)
+        found = np.zeros(len(papers), np.float32)
+        for block in np.unique(papers >> BLOCK_BITS).tolist():
+            if block in scores:
+                here = papers >> BLOCK_BITS == block
+                found[here] = scores[block][papers[here] & (BLOCK - 1)]
+        return found
+
+    def _scores(self, request: Request) -> dict[int, npt.NDArray[np.float32]]:
+        """The score of every number of every block."""
+        return request.remember(f"scores of {self}", lambda: self._score_all(request))
+
+    def _score_all(self, request: Request) -> dict[int, npt.NDArray[np.float32]]:
         index = request.library.index
         lookups = self._look_up(index, self._terms(request))
-        best = Best(self.size)
+        blocks = {}
         for block in index.blocks:
-            scores = np.zeros(BLOCK, np.float32)
+            blocks[block] = scores = np.zeros(BLOCK, np.float32)
             for name, lookup in lookups.items():
                 for segment in index.stack(name, block):
                     postings = segment.postings
@@ -66,17 +87,13 @@ class Bm25:
                         lookup.places[segment.entry.file],
                         lookup.weights,
                     )
-            mask = request.allowed(block)
-            if mask is not None:
-                scores[~mask] = 0
-            best.offer(block, scores)
-        return best.ranking()
+        return blocks
 
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, Reason]:
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         """For each paper the words that it was found by, the ones that counted most first."""
         found = self.explain(request, papers)
         return {
-            num: Reason("words", "matches " + ", ".join(words), words)
+            num: [Reason("words", "matches " + ", ".join(words), words)]
             for num, shares in found.items()
             if (words := list(shares)[:_SHOWN_WORDS])
         }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,7 @@ from citewell.library.postings import BLOCK, BLOCK_BITS
 from citewell.papers import Query
 
 Mask = npt.NDArray[np.bool_]
+Known = TypeVar("Known")
 
 
 @dataclass
@@ -21,6 +24,25 @@ class Request:
 
     library: Library
     query: Query
+    notes: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What stages remember of this query, so that a later stage, or a reason, need not work it out again."""
+
+    def remember(self, name: str, work_out: Callable[[], Known]) -> Known:
+        """What was noted under `name`, worked out the first time."""
+        if name not in self.notes:
+            self.notes[name] = work_out()
+        known: Known = self.notes[name]
+        return known
+
+    def may_find(self, papers: npt.NDArray[np.int64]) -> Mask:
+        """Which of some papers may be found."""
+        allowed = np.ones(len(papers), bool)
+        for block in np.unique(papers >> BLOCK_BITS).tolist():
+            mask = self.remember(f"allowed {block}", partial(self.allowed, block))
+            if mask is not None:
+                here = papers >> BLOCK_BITS == block
+                allowed[here] = mask[papers[here] & (BLOCK - 1)]
+        return allowed
 
     def allowed(self, block: int) -> Mask | None:
         """Which numbers of a block may be found; None where all may."""
@@ -42,6 +64,11 @@ class Request:
     def _excluded(self) -> npt.NDArray[np.int64]:
         """The numbers of the papers to leave out; a name that the library does not know excludes nothing."""
         found = [self.library.store.find(name) for name in self.query.exclude]
+        return np.array([num for num in found if num is not None], np.int64)
+
+    def known(self) -> npt.NDArray[np.int64]:
+        """The papers that the draft cites elsewhere."""
+        found = [self.library.store.find(name) for name in self.query.known]
         return np.array([num for num in found if num is not None], np.int64)
 
     @cached_property

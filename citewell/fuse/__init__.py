@@ -1,0 +1,1 @@
+"""Ways to combine the rankings of several pipelines, one a file."""

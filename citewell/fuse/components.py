@@ -1,0 +1,41 @@
+"""What a fusion is made of: pipelines, and their rankings side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.papers import Ranking, Reason
+from citewell.retrieve.request import Request
+
+Numbers = npt.NDArray[np.int64]
+
+
+class Component(Protocol):
+    """A pipeline, as a fusion sees it."""
+
+    def rank(self, request: Request) -> Ranking: ...
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]: ...
+
+
+def side_by_side(rankings: Sequence[Ranking]) -> tuple[Numbers, Numbers]:
+    """Every paper of some rankings, ascending, and a row for each ranking with its rank there, 0 where it is not."""
+    papers = np.unique(np.concatenate([ranking.papers for ranking in rankings])) if rankings else np.zeros(0, np.int64)
+    ranks = np.zeros((len(rankings), len(papers)), np.int64)
+    for row, ranking in zip(ranks, rankings, strict=True):
+        row[np.searchsorted(papers, ranking.papers)] = np.arange(1, len(ranking.papers) + 1)
+    return papers, ranks
+
+
+def all_reasons(components: Sequence[Component], request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+    """What each component has to say for the papers that it found, of every kind of reason the first."""
+    reasons: dict[int, list[Reason]] = {}
+    for component in components:
+        for num, found in component.reasons(request, papers).items():
+            kinds = {reason.kind for reason in reasons.setdefault(num, [])}
+            reasons[num] += [reason for reason in found if reason.kind not in kinds]
+    return reasons

@@ -1,0 +1,35 @@
+"""Reciprocal rank fusion (Cormack et al. 2009): a paper's score is the sum over rankings of weight / (k + rank)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from citewell.errors import CitewellError
+from citewell.fuse.components import Component, all_reasons, side_by_side
+from citewell.papers import Ranking, Reason
+from citewell.retrieve.best import best_first
+from citewell.retrieve.request import Request
+
+
+@dataclass(frozen=True)
+class ReciprocalRank:
+    """The stage; its parameters are those of ``pipelines.toml``."""
+
+    of: tuple[Component, ...]
+    k: float = 60.0
+    weights: tuple[float, ...] = ()
+    """One for each component; all 1 where none is given."""
+    size: int = 1000
+
+    def rank(self, request: Request) -> Ranking:
+        papers, ranks = side_by_side([component.rank(request) for component in self.of])
+        weights = np.array(self.weights or [1.0] * len(self.of))
+        if len(weights) != len(self.of):
+            raise CitewellError(f"a fusion of {len(self.of)} pipelines needs as many weights")
+        shares = np.where(ranks > 0, weights[:, None] / (self.k + ranks), 0.0)
+        return best_first(papers, shares.sum(axis=0), self.size)
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        return all_reasons(self.of, request, papers)

@@ -1,0 +1,43 @@
+"""A weighted sum of scores, each ranking's scaled to reach from 0, its worst, to 1, its best; who is not in it gets 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from citewell.errors import CitewellError
+from citewell.fuse.components import Component, all_reasons, side_by_side
+from citewell.papers import Ranking, Reason
+from citewell.retrieve.best import best_first
+from citewell.retrieve.request import Request
+
+
+@dataclass(frozen=True)
+class WeightedSum:
+    """The stage; its parameters are those of ``pipelines.toml``."""
+
+    of: tuple[Component, ...]
+    weights: tuple[float, ...] = ()
+    """One for each component; all 1 where none is given."""
+    size: int = 1000
+
+    def rank(self, request: Request) -> Ranking:
+        rankings = [component.rank(request) for component in self.of]
+        papers, ranks = side_by_side(rankings)
+        weights = self.weights or (1.0,) * len(self.of)
+        if len(weights) != len(self.of):
+            raise CitewellError(f"a fusion of {len(self.of)} pipelines needs as many weights")
+        total = np.zeros(len(papers))
+        for weight, ranking, places in zip(weights, rankings, ranks, strict=True):
+            if len(ranking.papers):
+                scores = ranking.scores.astype(np.float64)
+                spread = scores[0] - scores[-1]
+                scaled = (scores - scores[-1]) / spread if spread > 0 else np.ones(len(scores))
+                found = places > 0
+                # The last of a ranking was still found, unlike those that are not in it.
+                total[found] += weight * np.maximum(scaled[places[found] - 1], 1e-6)
+        return best_first(papers, total, self.size)
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        return all_reasons(self.of, request, papers)
