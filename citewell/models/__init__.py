@@ -1,0 +1,1 @@
+"""Encoders: texts to vectors through onnxruntime, and how their weights get there."""

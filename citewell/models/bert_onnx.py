@@ -1,0 +1,140 @@
+"""From a BERT encoder in Hugging Face's layout to one int8 ONNX file, without torch.
+
+The graph is written node by node with onnxruntime's fused operators (attention, skip + layer norm, bias + gelu), which its
+optimiser would arrive at, and ends in the mean of the token vectors at length 1. Weights are then quantised to 8 bits per
+channel; activations are quantised as they come.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.errors import CitewellError
+
+_OPSET = 17
+_FUSED = "com.microsoft"
+
+Tensors = dict[str, npt.NDArray[np.float32]]
+
+
+def convert(folder: Path, target: Path) -> None:
+    """Write the encoder in `folder` (config.json, model.safetensors) to the ONNX file `target`, quantised."""
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    if config.get("model_type") != "bert" or config.get("position_embedding_type", "absolute") != "absolute":
+        raise CitewellError(f"{folder} holds a {config.get('model_type')} model; only BERT encoders can be converted")
+    model = _graph(config, _tensors(folder / "model.safetensors"))
+    with tempfile.TemporaryDirectory() as scratch:
+        whole, small = Path(scratch) / "whole.onnx", Path(scratch) / "small.onnx"
+        onnx.save(model, whole)
+        # Shape inference does not know the fused operators, so it is told that what they give is float.
+        options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
+        quantize_dynamic(whole, small, per_channel=True, weight_type=QuantType.QInt8, extra_options=options)
+        part = target.with_name(f"{target.name}.part")
+        part.write_bytes(small.read_bytes())
+        part.rename(target)
+
+
+def _tensors(path: Path) -> Tensors:
+    from safetensors.numpy import load_file
+
+    return {name.removeprefix("bert."): tensor for name, tensor in load_file(path).items()}
+
+
+class _Nodes:
+    """The nodes and weights of a graph as it grows."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.weights: list[Any] = []
+
+    def weight(self, name: str, value: npt.NDArray[Any]) -> str:
+        from onnx import numpy_helper
+
+        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def add(self, kind: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
+        from onnx import helper
+
+        self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, name=f"node of {output}", **attributes))
+        return output
+
+
+def _graph(config: dict[str, Any], tensors: Tensors) -> Any:
+    from onnx import TensorProto, helper
+
+    nodes = _Nodes()
+    hidden = _embedded(nodes, config, tensors)
+    for layer in range(int(config["num_hidden_layers"])):
+        hidden = _layer(nodes, f"encoder.layer.{layer}", hidden, config, tensors)
+    _pooled(nodes, hidden)
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "tokens"]) for name in ("ids", "mask")]
+    output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", int(config["hidden_size"])])
+    graph = helper.make_graph(nodes.nodes, "encoder", inputs, [output], nodes.weights)
+    opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_FUSED, 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def _embedded(nodes: _Nodes, config: dict[str, Any], tensors: Tensors) -> str:
+    """Word, place and kind of each token, summed and normalised."""
+    words = nodes.weight("words", tensors["embeddings.word_embeddings.weight"])
+    kind = tensors["embeddings.token_type_embeddings.weight"][0]
+    places = nodes.weight("places", tensors["embeddings.position_embeddings.weight"] + kind)
+    nodes.add("Gather", [words, "ids"], "word vectors")
+    nodes.add("Shape", ["ids"], "tokens", start=1, end=2)
+    nodes.add("Slice", [places, nodes.weight("zero", np.array([0], np.int64)), "tokens"], "place vectors")
+    nodes.add("Add", ["word vectors", "place vectors"], "embedded")
+    return _normed(nodes, "embeddings.LayerNorm", "embedded", config, tensors)
+
+
+def _normed(nodes: _Nodes, name: str, hidden: str, config: dict[str, Any], tensors: Tensors) -> str:
+    scale = nodes.weight(f"{name}.scale", tensors[f"{name}.weight"])
+    bias = nodes.weight(f"{name}.bias", tensors[f"{name}.bias"])
+    return nodes.add("LayerNormalization", [hidden, scale, bias], f"{name} out", axis=-1, epsilon=config["layer_norm_eps"])
+
+
+def _layer(nodes: _Nodes, name: str, hidden: str, config: dict[str, Any], tensors: Tensors) -> str:
+    parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
+    weights = nodes.weight(f"{name}.qkv", np.concatenate([tensors[f"{part}.weight"].T for part in parts], axis=1))
+    biases = nodes.weight(f"{name}.qkv bias", np.concatenate([tensors[f"{part}.bias"] for part in parts]))
+    heads = int(config["num_attention_heads"])
+    attended = nodes.add("Attention", [hidden, weights, biases, "mask"], f"{name} attended", _FUSED, num_heads=heads)
+    hidden = _skipped(nodes, f"{name}.attention.output", attended, hidden, config, tensors)
+    inner = nodes.weight(f"{name}.inner", tensors[f"{name}.intermediate.dense.weight"].T)
+    nodes.add("MatMul", [hidden, inner], f"{name} wide")
+    bias = nodes.weight(f"{name}.inner bias", tensors[f"{name}.intermediate.dense.bias"])
+    nodes.add("BiasGelu", [f"{name} wide", bias], f"{name} active", _FUSED)
+    return _skipped(nodes, f"{name}.output", f"{name} active", hidden, config, tensors)
+
+
+def _skipped(nodes: _Nodes, name: str, hidden: str, skip: str, config: dict[str, Any], tensors: Tensors) -> str:
+    """A dense layer, the layer's input added to it, and the sum normalised."""
+    dense = nodes.weight(f"{name}.dense", tensors[f"{name}.dense.weight"].T)
+    nodes.add("MatMul", [hidden, dense], f"{name} dense")
+    scale = nodes.weight(f"{name}.scale", tensors[f"{name}.LayerNorm.weight"])
+    shift = nodes.weight(f"{name}.shift", tensors[f"{name}.LayerNorm.bias"])
+    bias = nodes.weight(f"{name}.dense bias", tensors[f"{name}.dense.bias"])
+    inputs = [f"{name} dense", skip, scale, shift, bias]
+    return nodes.add("SkipLayerNormalization", inputs, f"{name} out", _FUSED, epsilon=config["layer_norm_eps"])
+
+
+def _pooled(nodes: _Nodes, hidden: str) -> None:
+    """The mean of the vectors of the tokens that the mask names, at length 1."""
+    from onnx import TensorProto
+
+    nodes.add("Cast", ["mask"], "mask as float", to=TensorProto.FLOAT)
+    last = nodes.weight("last axis", np.array([-1], np.int64))
+    nodes.add("Unsqueeze", ["mask as float", last], "mask column")
+    nodes.add("Mul", [hidden, "mask column"], "masked")
+    tokens = nodes.weight("token axis", np.array([1], np.int64))
+    nodes.add("ReduceSum", ["masked", tokens], "summed", keepdims=0)
+    nodes.add("LpNormalization", ["summed"], "vectors", axis=-1, p=2)
