@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -141,8 +142,23 @@ def _stage(parameters: Mapping[str, Any], overrides: Mapping[str, Any]) -> Stage
         if _takes(kind, key):
             whole, _, part = key.partition(".")
             chosen[whole] = {**chosen.get(whole, {}), part: value} if part else value
+    for field in fields(kind):
+        if field.name in chosen:
+            _check_type(field.name, field.default, chosen[field.name])
     stage: Stage = kind(**chosen)
     return stage
+
+
+def _check_type(name: str, default: Any, value: Any) -> None:
+    """Refuse a parameter that is of another type than the one it replaces."""
+    if isinstance(default, float):
+        fits = isinstance(value, int | float) and math.isfinite(value)
+    elif isinstance(default, int | str | tuple):
+        fits = isinstance(value, type(default))
+    else:
+        fits = not isinstance(value, int | float | str)
+    if not fits:
+        raise CitewellError(f"the parameter {name!r} cannot be {value!r}")
 
 
 def _resolved(key: str, value: Any) -> Any:

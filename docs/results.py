@@ -26,7 +26,7 @@ from citewell.pipeline import definitions
 PAGE = Path(__file__).with_name("results.md")
 DATA = Path(__file__).with_name("results.json")
 PLOTS = Path(__file__).with_name("plots")
-SAMPLE = 2000
+SAMPLE = 1000
 BASELINE = "bm25"
 TUNING_SAMPLE = 500
 GRID = ("k1=0.5,1.2,2.0,3.0", "b=0.25,0.5,0.75,0.9")
@@ -51,20 +51,27 @@ the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `s
 @click.option("--page-only", is_flag=True, help="Measure nothing; write the page from what is known.")
 def main(names: tuple[str, ...], tasks: tuple[str, ...], tuning_only: bool, page_only: bool) -> None:
     """Measure, and write docs/results.md."""
-    known: dict[str, Any] = msgspec.json.decode(DATA.read_bytes()) if DATA.exists() else {}
     folders = [] if page_only else sets_at_hand()
     if not folders and not page_only:
         raise CitewellError("there is no set at hand; name their folder in $CITEWELL_SETS")
     for folder in folders:
         dataset = DataSet.open(folder)
         if "local" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "local" in tasks):
-            known[f"{dataset.name} · tuning"] = _tuned(folder)
+            _keep(f"{dataset.name} · tuning", _tuned(folder))
         for key, task, rules, pipelines in () if tuning_only else _tables(dataset):
             if (not names or dataset.name in names) and (not tasks or task in tasks):
-                known[key] = _measure(folder, key, task, rules, pipelines)
-                DATA.write_bytes(msgspec.json.format(msgspec.json.encode(known)) + b"\n")
-    DATA.write_bytes(msgspec.json.format(msgspec.json.encode(known)) + b"\n")
-    PAGE.write_text(page(known), encoding="utf-8")
+                _keep(key, _measure(folder, key, task, rules, pipelines))
+    PAGE.write_text(page(_known()), encoding="utf-8")
+
+
+def _known() -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(DATA.read_bytes()) if DATA.exists() else {}
+    return found
+
+
+def _keep(key: str, measured: dict[str, Any]) -> None:
+    """Add to what is known, which another process may have added to in the meantime."""
+    DATA.write_bytes(msgspec.json.format(msgspec.json.encode(_known() | {key: measured})) + b"\n")
 
 
 def _tables(dataset: DataSet) -> Iterator[tuple[str, str, dict[str, bool], list[str]]]:
@@ -122,7 +129,7 @@ def _draw(report: Report, evaluation: Evaluation) -> None:
 def page(known: dict[str, Any]) -> str:
     """The page, from what was measured."""
     parts = [_OPENING.format(sample=SAMPLE, baseline=BASELINE)]
-    for key, report in known.items():
+    for key, report in sorted(known.items()):
         table = _grid(report) if "grid" in report else _table(report)
         parts.append(f"## {key}\n\n{report['queries']:,} queries.\n\n```\n{report['command']}\n```\n\n{table}\n")
         pictures = sorted((PLOTS / key.replace(" · ", "-")).glob("*.svg"))

@@ -20,9 +20,9 @@ TASKS = ("global", "local", "paragraph", "evidence")
 @click.option("--pipeline", "names", multiple=True, help=f"A pipeline to measure (repeatable); default: {DEFAULT}.")
 @click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Which years ask.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Ask N questions drawn at random; default: all.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample and of the tests' randomness.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of sample and tests.")
 @click.option("--distractors", is_flag=True, help="Widen the pool by the set's further papers, which nobody cites.")
-@click.option("--lenient", is_flag=True, help="Put wanted papers that retrieval missed into the last place.")
+@click.option("--lenient", is_flag=True, help="Put wanted papers that retrieval missed into the last places.")
 @click.option("--with-bibliography", is_flag=True, help="Let queries know the other references of the citing paper.")
 @click.option("--kind", default="", help="Of an evidence set, only questions marked by this kind, such as manual-train.")
 @click.option(
@@ -86,7 +86,7 @@ def command(
     for file, count in evaluation.dataset.problems.items():
         print(f"citewell: {count:,} lines of {file} could not be read and were left out", file=sys.stderr)
     if out:
-        write_report(out, report)
+        write_report(out, report, evaluation.timeline.names)
     if plots:
         from citewell.evaluate.plots import draw_report
 
@@ -96,4 +96,4 @@ def command(
     else:
         from rich.console import Console
 
-        print_report(report, Console(width=None if sys.stdout.isatty() else 200), measures)
+        print_report(report, Console(width=None if sys.stdout.isatty() else 200))

@@ -19,7 +19,7 @@ _SETS = ("data", "sets", "../shared/data")
 @click.argument("sets", metavar="[SET]...", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--sample", type=click.IntRange(1), default=500, show_default=True, metavar="N", help="Questions a set and task.")
 @click.option("--all", "everything", is_flag=True, help="Ask every question.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample.")
 @json_option
 def command(study: str, sets: tuple[Path, ...], sample: int, everything: bool, seed: int, as_json: bool) -> None:
     """Print a study's published tables beside our rows of the same methods.

@@ -26,7 +26,7 @@ _LISTED = 20
 @click.option("--measure", default="R@1000", show_default=True, help="What to make large.")
 @click.option("--task", type=click.Choice(TASKS), help="What is asked; default: the set's first task.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Ask N questions drawn at random; default: all.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sample.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample.")
 @click.option("--distractors", is_flag=True, help="Widen the pool by the set's further papers.")
 @click.option(
     "--plot",
@@ -71,7 +71,7 @@ def command(
         from citewell.evaluate.plots import heat_map
 
         (x_name, x_values), (y_name, y_values) = chosen.items()
-        heat_map(tuning.matrix(), x_name, x_values, y_name, y_values, heading, measure, plot.with_suffix(""))
+        heat_map(tuning.matrix(), x_name, x_values, y_name, y_values, heading, measure, bare(plot))
     if as_json:
         print_json(_as_json(evaluation.dataset.name, task, tuning))
     else:
@@ -80,6 +80,11 @@ def command(
         console = Console()
         console.print(heading, style="bold", highlight=False)
         _print(tuning, console)
+
+
+def bare(path: Path) -> Path:
+    """The path without the ending of a picture."""
+    return path.with_suffix("") if path.suffix in (".png", ".svg") else path
 
 
 def _as_json(name: str, task: str, tuning: Tuning) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from citewell.evaluate.pools import Pools
 from citewell.evaluate.questions import Question, questions, sampled
 from citewell.evaluate.report import Report
 from citewell.evaluate.sets import DataSet
+from citewell.evaluate.snippets import MEASURES as SENTENCE_MEASURES
+from citewell.evaluate.snippets import VIEWS
 from citewell.evaluate.strict import Timeline
 from citewell.evaluate.trec import read_run
 from citewell.library.adding import Progress
@@ -42,11 +44,15 @@ class Evaluation:
     watcher: Watcher | None = None
     dataset: DataSet = field(init=False)
     timeline: Timeline = field(init=False)
+    available: int = field(init=False, default=0)
+    """How many questions there are to draw from, once they were asked for."""
 
     def __post_init__(self) -> None:
-        measures.check([name for name in self.measures if ":" not in name])
+        of_sentences = [view + name for view in VIEWS for name in SENTENCE_MEASURES]
+        measures.check([name for name in self.measures if name not in of_sentences])
         self.dataset = DataSet.open(self.folder)
-        self.timeline = Timeline(self.dataset, self.dataset.split(self.split))
+        split = self.dataset.timeless(self.split) if self.task == "evidence" else self.dataset.split(self.split)
+        self.timeline = Timeline(self.dataset, split, self.distractors)
 
     def questions(self) -> list[Question]:
         """What is asked, in the set's order."""
@@ -54,8 +60,11 @@ class Evaluation:
         if self.kind:
             kinds = sorted({question.kind for question in found})
             found = [question for question in found if question.kind == self.kind]
+            if not found and not any(kinds):
+                raise CitewellError(f"the questions of {self.dataset.name} do not say who marked them; leave --kind out")
             if not found:
                 raise CitewellError(f"{self.dataset.name} has no question of kind {self.kind!r}; there are {', '.join(kinds)}")
+        self.available = len(found)
         return sampled(found, self.sample, self.seed)
 
     def pools(self) -> Pools:
@@ -68,7 +77,9 @@ class Evaluation:
         """Ask every question of every system."""
         pipelines = [pipeline(system) if isinstance(system, str) else system for system in systems]
         names = dict.fromkeys((*measures.STANDARD, *(name for name in self.measures if ":" not in name)))
-        made = {path.name.removesuffix(".gz").removesuffix(".txt"): read_run(path) for path in runs}
+        made = {_run_name(path): read_run(path) for path in runs}
+        if len(made) < len(runs):
+            raise CitewellError("two runs have the same file name; rename one")
         return conduct(self.questions(), self.pools(), pipelines, made, list(names), self.lenient, self.watcher, listener)
 
     def report(
@@ -80,7 +91,7 @@ class Evaluation:
     ) -> Report:
         """Ask, and compare every system with the baseline (the first one, unless another is named)."""
         names = [system if isinstance(system, str) else system.name for system in systems]
-        names += [path.name.removesuffix(".gz").removesuffix(".txt") for path in runs]
+        names += [_run_name(path) for path in runs]
         if baseline is not None and baseline not in names:
             raise CitewellError(f"the baseline {baseline!r} is not among the systems: {', '.join(names)}")
         experiment = self.conduct(systems, runs, listener)
@@ -93,6 +104,13 @@ class Evaluation:
             lenient=self.lenient,
             with_bibliography=self.with_bibliography,
             distractors=self.distractors,
-            sample=self.sample if self.sample == len(experiment.questions) else None,
+            sample=self.sample if self.sample is not None and self.sample < self.available else None,
             seed=self.seed,
+            timed=self.timeline.split.links_until is not None,
+            shown=tuple(self.measures),
         )
+
+
+def _run_name(path: Path) -> str:
+    """What a foreign run is called in tables."""
+    return path.name.removesuffix(".gz").removesuffix(".txt")

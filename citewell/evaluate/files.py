@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +11,9 @@ from typing import Any, TextIO
 import msgspec
 
 from citewell.evaluate import trec
-from citewell.evaluate.experiment import Answers, Experiment, Runs
+from citewell.evaluate.bench import Answers, Runs
+from citewell.evaluate.experiment import Experiment
+from citewell.evaluate.pools import safe_name
 from citewell.evaluate.report import Report
 
 _VIEWS = {"": "", "snippets:": "-snippets", "given:": "-given"}
@@ -37,7 +40,7 @@ class Files:
 
     def rankings(self, system: str, runs: Runs) -> None:
         for view, run in runs.items():
-            trec.write_run(self._stream(f"run-{_safe(system)}{_VIEWS[view]}.txt.gz"), _safe(system), run)
+            trec.write_run(self._stream(f"run-{safe_name(system)}{_VIEWS[view]}.txt.gz"), safe_name(system), run)
 
     def _stream(self, name: str) -> TextIO:
         if name not in self._open:
@@ -45,28 +48,28 @@ class Files:
         return self._open[name]
 
 
-def write_report(folder: Path, report: Report) -> None:
-    """The questions, the values per query of every system, and the figures."""
+def write_report(folder: Path, report: Report, names: Mapping[str, str]) -> None:
+    """The questions, the values per query of every system, and the figures; `names` are the set's own of its papers."""
     experiment = report.experiment
     with (folder / "queries.jsonl").open("wb") as out:
-        out.writelines(msgspec.json.encode(line) + b"\n" for line in _questions(experiment))
+        out.writelines(msgspec.json.encode(line) + b"\n" for line in _questions(experiment, names))
     for at, outcome in enumerate(experiment.outcomes):
-        with (folder / f"per-query-{_safe(outcome.name)}.jsonl").open("wb") as out:
+        with (folder / f"per-query-{safe_name(outcome.name)}.jsonl").open("wb") as out:
             out.writelines(msgspec.json.encode(line) + b"\n" for line in _per_query(experiment, at))
     (folder / "report.json").write_bytes(msgspec.json.format(msgspec.json.encode(report.as_json())))
 
 
-def _questions(experiment: Experiment) -> list[dict[str, Any]]:
+def _questions(experiment: Experiment, names: Mapping[str, str]) -> list[dict[str, Any]]:
     """What another system needs to answer the same questions."""
     return [
         {
             "id": question.id,
-            "citing": question.citing,
+            "citing": names.get(question.citing, question.citing),
             "until": question.date,
             "title": question.query.title,
             "abstract": question.query.abstract,
             "context": question.query.context,
-            "known": question.query.known,
+            "known": [names.get(name, name) for name in question.query.known],
         }
         for question in experiment.questions
     ]
@@ -85,7 +88,3 @@ def _per_query(experiment: Experiment, at: int) -> list[dict[str, Any]]:
         }
         for place, (question, wanted) in enumerate(zip(experiment.questions, experiment.wanted, strict=True))
     ]
-
-
-def _safe(name: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-_.+" else "-" for letter in name)

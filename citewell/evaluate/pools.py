@@ -20,14 +20,13 @@ from pathlib import Path
 from filelock import FileLock
 from platformdirs import user_cache_path
 
-from citewell.evaluate.strict import END_OF_YEAR, Cutoff, Timeline
+from citewell.evaluate.strict import END_OF_YEAR, Cutoff, Timeline, when
 from citewell.library import Library
 from citewell.library.adding import Progress
-from citewell.library.store import date_number
 from citewell.papers import Context, Paper
 
-_READ_BY = ("library", "sources", "text")
-"""The packages whose code decides what a library of given records holds."""
+_MADE_BY = ("library", "sources", "text", "evaluate/strict.py", "evaluate/sets.py", "identifiers.py", "papers.py")
+"""The code that decides what the library of a set holds."""
 
 
 def cache_folder() -> Path:
@@ -41,6 +40,7 @@ class Pools:
 
     def __init__(self, timeline: Timeline, distractors: bool = False, progress: Progress | None = None) -> None:
         self._timeline = timeline
+        self.naming = timeline.dataset.naming()
         self._distractors = distractors
         self._progress = progress
         self._digest = timeline.dataset.digest(distractors)
@@ -89,12 +89,12 @@ class Pools:
             self._progress.total(timeline.dataset.records(self._distractors))
             self._progress.reading(f"{timeline.dataset.name} for its library")
         with library:
-            library.take(_both(timeline, cutoff, self._distractors), self._progress)
+            library.take(_both(timeline, cutoff), self._progress)
 
     def _of_year(self, year: int) -> list[tuple[int, Paper]]:
         """The papers of one year by date, those without a day first."""
         cutoff = Cutoff(year * 10_000 + END_OF_YEAR, self._timeline.split.links_until)
-        dated = ((date_number(paper.year, paper.date), paper) for paper in self._timeline.papers(cutoff, self._distractors))
+        dated = ((when(paper), paper) for paper in self._timeline.papers(cutoff))
         return sorted((pair for pair in dated if pair[0] >= year * 10_000), key=lambda pair: pair[0])
 
     def _name(self, cutoff: Cutoff) -> str:
@@ -102,7 +102,7 @@ class Pools:
         rules = blake2b(f"{cutoff}{sorted(split.years)}{_code()}".encode(), digest_size=8).hexdigest()
         years = f"{cutoff.papers // 10_000}-links-{cutoff.links}" if cutoff.links is not None else "whole"
         wide = "-distractors" if self._distractors else ""
-        return f"{self._timeline.dataset.name}-{years}{wide}-{self._digest}-{rules}"
+        return f"{safe_name(self._timeline.dataset.name)}-{years}{wide}-{self._digest}-{rules}"
 
 
 class _Growing:
@@ -121,8 +121,8 @@ class _Growing:
         return self._library
 
 
-def _both(timeline: Timeline, cutoff: Cutoff, distractors: bool) -> Iterator[Paper | Context]:
-    yield from timeline.papers(cutoff, distractors)
+def _both(timeline: Timeline, cutoff: Cutoff) -> Iterator[Paper | Context]:
+    yield from timeline.papers(cutoff)
     yield from timeline.contexts(cutoff)
 
 
@@ -130,11 +130,17 @@ def _both(timeline: Timeline, cutoff: Cutoff, distractors: bool) -> Iterator[Pap
 def _code() -> str:
     """A name for the code that makes libraries."""
     state = blake2b(digest_size=8)
-    for package in _READ_BY:
-        for path in sorted(files("citewell").joinpath(package).iterdir(), key=lambda path: path.name):
+    for name in _MADE_BY:
+        place = files("citewell").joinpath(name)
+        for path in [place] if place.is_file() else sorted(place.iterdir(), key=lambda path: path.name):
             if path.name.endswith(".py"):
                 state.update(path.read_bytes())
     return state.hexdigest()
+
+
+def safe_name(name: str) -> str:
+    """A name as a part of a file's name."""
+    return "".join(letter if letter.isalnum() or letter in "-_+" else "-" for letter in name)
 
 
 def _made(folder: Path) -> Path:

@@ -6,6 +6,7 @@ with no answer left is not asked.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,8 +14,7 @@ import numpy as np
 
 from citewell.errors import CitewellError
 from citewell.evaluate.sets import DataSet
-from citewell.evaluate.strict import FOREVER, Timeline, query_date
-from citewell.library.store import date_number
+from citewell.evaluate.strict import FOREVER, Timeline, query_date, when
 from citewell.papers import Paper, Query
 
 FEWEST_REFERENCES = 3
@@ -37,6 +37,8 @@ class Question:
     """Of a wanted paper the sentences that are meant."""
     kind: str = ""
     """Who marked the answers, where a set tells."""
+    fewest: int = 1
+    """With fewer answers in the library it is not asked."""
 
 
 def questions(timeline: Timeline, task: str, with_bibliography: bool = False) -> list[Question]:
@@ -56,11 +58,27 @@ def questions(timeline: Timeline, task: str, with_bibliography: bool = False) ->
         case _:
             found = list(_evidence(dataset, timeline.split.name))
     if not found:
-        raise CitewellError(f"the {timeline.split.name} split of {dataset.name} asks nothing in the {task} task")
+        broken = "".join(f"; {count:,} lines of {file} could not be read" for file, count in dataset.problems.items())
+        raise CitewellError(f"the {timeline.split.name} split of {dataset.name} asks nothing in the {task} task{broken}")
+    _name_apart(found, task)
     if with_bibliography:
         for question in found:
             question.query.known = _others(timeline, question)
     return found
+
+
+def _name_apart(found: list[Question], task: str) -> None:
+    """Give every question a name of its own."""
+    times: Counter[str] = Counter()
+    taken: set[str] = set()
+    for question in found:
+        name = question.id or task
+        times[name] += 1
+        question.id = name if times[name] == 1 else f"{name}#{times[name]}"
+        while question.id in taken:
+            times[name] += 1
+            question.id = f"{name}#{times[name]}"
+        taken.add(question.id)
 
 
 def sampled(found: list[Question], size: int | None, seed: int) -> list[Question]:
@@ -73,15 +91,17 @@ def sampled(found: list[Question], size: int | None, seed: int) -> list[Question
 
 def _global(timeline: Timeline) -> Iterator[Question]:
     for paper in {id(paper): paper for paper in timeline.citing.values()}.values():
-        wanted = [name for name in timeline.true_references(_date(paper), paper.references) if name not in paper.ids]
+        wanted = [name for name in timeline.true_references(when(paper), paper.references) if name not in paper.ids]
         if len(wanted) >= FEWEST_REFERENCES:
-            yield _asked_by(paper, paper.id or paper.ids[0], "global", "", wanted)
+            question = _asked_by(paper, paper.id or paper.ids[0], "global", "", wanted)
+            question.fewest = FEWEST_REFERENCES
+            yield question
 
 
 def _local(timeline: Timeline) -> Iterator[Question]:
     for context in timeline.dataset.contexts():
         if paper := timeline.citing.get(context.citing):
-            wanted = timeline.true_references(_date(paper), context.cited)
+            wanted = timeline.true_references(when(paper), context.cited)
             if wanted := [name for name in wanted if name not in paper.ids]:
                 yield _asked_by(paper, context.id, "local", context.text, wanted)
 
@@ -89,17 +109,17 @@ def _local(timeline: Timeline) -> Iterator[Question]:
 def _paragraph(timeline: Timeline) -> Iterator[Question]:
     naming = timeline.dataset.naming()
     for paragraph in timeline.dataset.paragraphs():
-        if paper := timeline.citing.get(naming(paragraph.citing)):
-            cited = [naming(name) for name in paragraph.cited]
-            wanted = [name for name in timeline.backwards(_date(paper), cited) if name not in paper.ids]
+        if paper := timeline.citing.get(naming(str(paragraph.citing))):
+            cited = [naming(str(name)) for name in paragraph.cited]
+            wanted = [name for name in timeline.backwards(when(paper), cited) if name not in paper.ids]
             if wanted:
-                yield _asked_by(paper, paragraph.id, "paragraph", paragraph.topic_sentence, wanted)
+                yield _asked_by(paper, str(paragraph.id), "paragraph", paragraph.topic_sentence, wanted)
 
 
 def _evidence(dataset: DataSet, split: str) -> Iterator[Question]:
     naming = dataset.naming()
     found = [asked for asked in dataset.evidence() if asked.split == split]
-    marked = {naming(each.paper) for asked in found for each in asked.snippets}
+    marked = {naming(str(each.paper)) for asked in found for each in asked.snippets or ()}
     texts = {
         name: [sentence.text for sentence in paper.sentences]
         for paper in dataset.papers()
@@ -107,26 +127,22 @@ def _evidence(dataset: DataSet, split: str) -> Iterator[Question]:
         for name in paper.ids
     }
     for asked in found:
-        sentences = {
-            name: [texts[name][place] for place in each.sentences if place < len(texts[name])]
-            for each in asked.snippets
-            if (name := naming(each.paper)) in texts
-        }
+        sentences: dict[str, list[str]] = {}
+        for each in asked.snippets or ():
+            held = texts.get(name := naming(str(each.paper)), [])
+            sentences.setdefault(name, []).extend(held[place] for place in each.sentences if 0 <= place < len(held))
         query = Query("evidence", context=asked.question)
-        yield Question(asked.id, query, [naming(name) for name in asked.documents], sentences=sentences, kind=asked.kind)
+        wanted = [naming(str(name)) for name in asked.documents]
+        yield Question(str(asked.id), query, wanted, sentences=sentences, kind=asked.kind)
 
 
 def _asked_by(paper: Paper, name: str, task: str, context: str, wanted: list[str]) -> Question:
     query = Query(task, paper.title, paper.abstract, context, exclude=list(paper.ids))
-    return Question(name, query, wanted, query_date(_date(paper)), paper.ids[0])
+    return Question(name, query, wanted, query_date(when(paper)), paper.ids[0])
 
 
 def _others(timeline: Timeline, question: Question) -> list[str]:
     """What the asking paper cites besides the answers, as a writer's bibliography would list it."""
     paper = timeline.citing[question.citing]
     wanted = set(question.wanted)
-    return [name for name in timeline.true_references(_date(paper), paper.references) if name not in wanted]
-
-
-def _date(paper: Paper) -> int:
-    return date_number(paper.year, paper.date)
+    return [name for name in timeline.true_references(when(paper), paper.references) if name not in wanted]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = {
-    "global": ("R@10", "R@20", "R@1000", "F1@20", "RR", "AP", "nDCG@10"),
+    "global": ("R@10", "R@20", "R@1000", "F1@20", "RR", "AP", "nDCG@10", "Success@10"),
     "local": ("R@5", "R@10", "R@100", "R@1000", "RR", "AP", "nDCG@10", "Success@10"),
-    "paragraph": ("R@5", "R@10", "R@1000", "RR", "AP", "nDCG@10", "Rprec"),
+    "paragraph": ("R@5", "R@10", "R@1000", "RR", "AP", "nDCG@10", "Rprec", "Success@10"),
     "evidence": ("R@10", "RR", "AP", "nDCG@10", "Success@1", "snippets:AP", "snippets:R@3", "given:AP", "given:R@3"),
 }
 """The measures that the table of a task shows."""
@@ -38,14 +38,23 @@ class Report:
     distractors: bool = False
     sample: int | None = None
     seed: int = 0
+    timed: bool = True
+    """Whether the questions have dates, so that there is something to be strict in."""
+    shown: tuple[str, ...] = ()
+    """The measures that the table shows, where they are not the task's own."""
 
     @classmethod
     def of(cls, name: str, task: str, split: str, experiment: Experiment, baseline: str, **rules: Any) -> Report:
         """Compare every system with `baseline`."""
         by_name = {outcome.name: outcome for outcome in experiment.outcomes}
         others = {name: outcome.values for name, outcome in by_name.items() if name != baseline}
-        compared = significance.compare(by_name[baseline].values, others, compared_measures(task), rules.get("seed", 0))
-        return cls(name, task, split, experiment, compared, baseline, **rules)
+        made = cls(name, task, split, experiment, [], baseline, **rules)
+        made.comparisons = significance.compare(by_name[baseline].values, others, made.measures(), made.seed)
+        return made
+
+    def measures(self) -> tuple[str, ...]:
+        """What is shown, tested and given intervals."""
+        return tuple(dict.fromkeys(self.shown)) or SHOWN[self.task]
 
     def as_json(self) -> dict[str, Any]:
         """The contract's object, and more beside it."""
@@ -62,13 +71,15 @@ class Report:
             "seed": self.seed,
             "pipelines": {outcome.name: _figures(outcome) for outcome in self.experiment.outcomes},
             "intervals": {
-                outcome.name: significance.intervals(outcome.values, _present(outcome, self.task), self.seed)
+                outcome.name: significance.intervals(outcome.values, self._present(outcome), self.seed)
                 for outcome in self.experiment.outcomes
             },
             "baseline": self.baseline,
             "comparisons": self.comparisons,
             "injected": {outcome.name: outcome.injected for outcome in self.experiment.outcomes},
             "refused": {outcome.name: outcome.refused for outcome in self.experiment.outcomes if outcome.seconds is None},
+            "unanswered": {outcome.name: outcome.unanswered for outcome in self.experiment.outcomes if outcome.unanswered},
+            "dropped": self.experiment.dropped,
             "seconds": self.experiment.seconds,
         }
 
@@ -77,7 +88,7 @@ class Report:
         count = len(self.experiment.questions)
         parts = [f"{self.set} · {self.task} · {self.split} · {'1 query' if count == 1 else f'{count:,} queries'}"]
         parts.append(f"sampled with seed {self.seed}" if self.sample else "all of them")
-        parts.append("strict in time")
+        parts.append("strict in time" if self.timed else "without dates")
         if self.lenient:
             parts.append("LENIENT: wanted papers that retrieval missed stand in the last place")
         if self.with_bibliography:
@@ -86,6 +97,9 @@ class Report:
             parts.append("with distractors")
         return " · ".join(parts)
 
+    def _present(self, outcome: Outcome) -> list[str]:
+        return [name for name in self.measures() if name in outcome.values]
+
     def print(self) -> None:
         """The tables, to the terminal."""
         from rich.console import Console
@@ -93,16 +107,12 @@ class Report:
         print_report(self, Console())
 
 
-def compared_measures(task: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*SHOWN[task], "Success@10")))
-
-
-def print_report(report: Report, console: Console, shown: Sequence[str] = ()) -> None:
+def print_report(report: Report, console: Console) -> None:
     """The systems side by side, the best bold; then each against the baseline."""
     from rich.table import Table
 
     outcomes = report.experiment.outcomes
-    names = [name for name in (shown or SHOWN[report.task]) if any(name in outcome.values for outcome in outcomes)]
+    names = [name for name in report.measures() if any(name in outcome.values for outcome in outcomes)]
     console.print(report.heading(), style="bold", highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("system")
@@ -158,9 +168,13 @@ def _remarks(report: Report) -> list[str]:
     lines = ["±: half of the 95% interval (bootstrap over queries)"]
     if report.comparisons:
         lines.append(f"bold: the best · *: differs from {report.baseline} (paired randomisation, Holm-corrected, p < .05)")
+    if report.experiment.dropped:
+        lines.append(f"{report.experiment.dropped:,} questions were not asked: too few of their answers are in the library")
     for outcome in report.experiment.outcomes:
+        if outcome.unanswered:
+            lines.append(f"{outcome.name}: {outcome.unanswered:,} questions without an answer")
         if outcome.injected:
-            lines.append(f"{outcome.name}: {outcome.injected:,} wanted papers that it had missed were put into the last place")
+            lines.append(f"{outcome.name}: {outcome.injected:,} wanted papers that it had missed were put into the last places")
         if outcome.refused:
             lines.append(f"{outcome.name}: {outcome.refused:,} papers taken out: unknown, or hidden from the query")
     return lines
@@ -169,10 +183,6 @@ def _remarks(report: Report) -> list[str]:
 def _figures(outcome: Outcome) -> dict[str, float | None]:
     figures: dict[str, float | None] = {name: outcome.mean(name) for name in outcome.values}
     return {**figures, "seconds_per_query": outcome.seconds_per_query()}
-
-
-def _present(outcome: Outcome, task: str) -> list[str]:
-    return [name for name in compared_measures(task) if name in outcome.values]
 
 
 def _short(value: float) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
 from citewell.evaluate.sets import DataSet
@@ -50,6 +51,8 @@ class Beside:
     lines: list[Line]
     queries: dict[str, int]
     """How many questions each set asked."""
+    failed: dict[str, str] = field(default_factory=dict)
+    """Which sets could not be asked, and why."""
 
 
 def reproduce(
@@ -71,8 +74,13 @@ def reproduce(
             systems = _systems(line.row for beside in here for line in beside.lines if line.status == MEASURED)
             if not systems:
                 continue
-            evaluation = Evaluation(folder, task, split, sample, seed, lenient=lenient, progress=progress, watcher=watcher)
-            experiment = evaluation.conduct(list(systems.values()))
+            try:
+                evaluation = Evaluation(folder, task, split, sample, seed, lenient=lenient, progress=progress, watcher=watcher)
+                experiment = evaluation.conduct(list(systems.values()))
+            except CitewellError as error:
+                for beside in here:
+                    beside.failed[dataset.name] = str(error)
+                continue
             outcomes = {outcome.name: outcome for outcome in experiment.outcomes}
             for beside in here:
                 beside.queries[dataset.name] = len(experiment.questions)
@@ -99,6 +107,7 @@ def as_json(name: str, study: Study, found: Sequence[Beside], sample: int | None
                 "split": beside.table.split,
                 "lenient": beside.table.lenient,
                 "queries": beside.queries,
+                "failed": beside.failed,
                 "rows": [
                     {
                         "method": line.row.method,
@@ -134,6 +143,8 @@ def _print_table(beside: Beside, console: Console) -> None:
     lenient = ", lenient as the study" if beside.table.lenient else ""
     rules = f"OTHER DATA, {asked}, {beside.table.split} split, strict in time{lenient}"
     console.print(f"ours: {rules if asked else 'no set at hand has this task'}", style="yellow", highlight=False)
+    for name, reason in beside.failed.items():
+        console.print(f"ours: {name} is left out: {reason}", style="yellow", highlight=False)
     table = RichTable(box=rich.box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", no_wrap=True)
     for column in beside.table.columns:

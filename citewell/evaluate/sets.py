@@ -27,29 +27,33 @@ Task = Literal["global", "local", "paragraph", "evidence"]
 Record = TypeVar("Record")
 
 
+Id = str | int
+"""An id as a line may write it."""
+
+
 class Paragraph(msgspec.Struct):
     """A paragraph that cites: its topic sentence, and the papers of the rest."""
 
-    id: str
-    citing: str
-    cited: list[str]
+    citing: Id
+    cited: list[Id]
     topic_sentence: str
+    id: Id = ""
 
 
 class Snippets(msgspec.Struct):
     """Sentences of one paper, by their place in it."""
 
-    paper: str
+    paper: Id
     sentences: list[int]
 
 
 class Evidence(msgspec.Struct):
     """A question or claim, the papers that bear on it, and the sentences in them."""
 
-    id: str
     question: str
-    documents: list[str]
-    snippets: list[Snippets] = []
+    documents: list[Id]
+    id: Id = ""
+    snippets: list[Snippets] | None = None
     split: str = ""
     kind: str = ""
 
@@ -61,7 +65,7 @@ class Split:
     name: str
     years: frozenset[int]
     links_until: int | None
-    """Links and contexts of citing papers up to this year may be seen; None where a set knows no time."""
+    """Links and contexts of citing papers up to this year may be seen; None for questions that nobody dated."""
 
 
 @dataclass
@@ -91,6 +95,8 @@ class DataSet:
             train_until = None if until is None else int(until)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
             raise CitewellError(f"{path} does not describe a data set: {type(error).__name__} {error}") from None
+        if not tasks:
+            raise CitewellError(f'{path} names no task; write tasks = ["global"], or others of {", ".join(TASKS)}')
         if unknown := set(tasks) - set(TASKS):
             raise CitewellError(f"{path} names a task that does not exist: {', '.join(sorted(unknown))}")
         return cls(folder, name, str(content.get("about", "")), tasks, train_until, years)
@@ -98,16 +104,20 @@ class DataSet:
     def split(self, name: str) -> Split:
         """The split called `name`. Its years must lie after those whose links it may see."""
         years = self.years[name]
-        if self.train_until is None:
-            return Split(name, frozenset(years), None)
-        until = self.train_until if name == "dev" else max((self.train_until, *self.years["dev"]))
         if not years:
             raise CitewellError(f"{self.folder / 'set.toml'} names no years for the {name} split")
+        first = min(year for each in self.years.values() for year in each)
+        trained = first - 1 if self.train_until is None else self.train_until
+        until = trained if name == "dev" else max((trained, *self.years["dev"]))
         if min(years) <= until:
             raise CitewellError(
                 f"{self.folder / 'set.toml'}: the {name} years must lie after {until}, the last year whose links may be seen"
             )
         return Split(name, frozenset(years), until)
+
+    def timeless(self, name: str) -> Split:
+        """The split called `name` of questions that nobody dated."""
+        return Split(name, frozenset(), None)
 
     def papers(self, distractors: bool = False) -> Iterator[Paper]:
         """Every paper of the pool, with all its references."""

@@ -15,8 +15,7 @@ import msgspec
 from citewell.errors import CitewellError
 from citewell.evaluate.questions import Question, questions
 from citewell.evaluate.sets import DataSet, Paragraph, Split
-from citewell.evaluate.strict import Timeline
-from citewell.library.store import date_number
+from citewell.evaluate.strict import Timeline, when
 from citewell.papers import Context, Paper
 
 PARTS = ("train", "dev", "test")
@@ -138,7 +137,7 @@ def _count_citations(found: Statistics, timeline: Timeline, by_year: dict[int, s
     for paper in {id(paper): paper for paper in timeline.citing.values()}.values():
         named = (next((name for name in each.ids if name in timeline.dates), "") for each in paper.references)
         within = set(named) - {"", *paper.ids}
-        true = timeline.backwards(date_number(paper.year, paper.date), within)
+        true = timeline.backwards(when(paper), within)
         found.citations += len(true)
         found.later_citations += len(within) - len(true)
         if true:

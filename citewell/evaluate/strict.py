@@ -7,7 +7,7 @@ word can tell of what was still to come. `Timeline` knows when each paper of a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,17 +58,43 @@ def goes_back(citing: int, cited: int) -> bool:
     return 0 < cited <= query_date(citing)
 
 
-def twins(asking: Iterable[Paper], others: Iterable[Paper]) -> set[str]:
-    """The ids of those others that are the same work as one that asks: a preprint cites what the paper will cite."""
-    by_title: dict[int | None, list[Paper]] = {}
-    for paper in asking:
-        by_title.setdefault(title_key(paper.title), []).append(paper)
-    by_title.pop(None, None)
-    found: set[str] = set()
-    for paper in others:
-        if any(_may_be_same(paper, own) for own in by_title.get(title_key(paper.title), ())):
-            found.update(paper.ids)
-    return found
+def when(paper: Paper) -> int:
+    """The date of a paper as yyyymmdd, zeros for what is unknown; of a year and a date that disagree the later one."""
+    return max(date_number(paper.year, ""), date_number(year_of(paper.date), paper.date))
+
+
+def year_of(date: str) -> int | None:
+    return int(date[:4]) if date[:4].isdecimal() else None
+
+
+class Twins:
+    """The papers that ask, and every other record of the same works: a preprint cites what the paper will cite.
+
+    Records are the same work if they share an identifier, or a title, about the year and an author; and if both are the same
+    as a third, as the library has it. So a pass over a set is repeated until it finds nothing new.
+    """
+
+    def __init__(self) -> None:
+        self.ids: set[str] = set()
+        self._by_title: dict[int, list[Paper]] = {}
+
+    def add(self, paper: Paper) -> None:
+        self.ids.update(paper.ids)
+        if (title := title_key(paper.title)) is not None:
+            self._by_title.setdefault(title, []).append(replace(paper, abstract="", references=[], sentences=[], extra={}))
+
+    def find(self, records: Callable[[], Iterable[Paper]]) -> None:
+        """Go through records, again and again, until no further one is the same work."""
+        grown = True
+        while grown:
+            grown = False
+            for paper in records():
+                if self.ids.issuperset(paper.ids):
+                    continue
+                known = self._by_title.get(title_key(paper.title) or 0, ())
+                if not self.ids.isdisjoint(paper.ids) or any(_may_be_same(paper, twin) for twin in known):
+                    self.add(paper)
+                    grown = True
 
 
 def _may_be_same(one: Paper, other: Paper) -> bool:
@@ -81,21 +107,29 @@ def _may_be_same(one: Paper, other: Paper) -> bool:
 class Timeline:
     """When every paper of a set appeared, and the records of those that a split asks about."""
 
-    def __init__(self, dataset: DataSet, split: Split) -> None:
+    def __init__(self, dataset: DataSet, split: Split, distractors: bool = False) -> None:
         self.dataset = dataset
         self.split = split
         self.dates: dict[str, int] = {}
-        """Canonical id to date; 0 where it is unknown."""
+        """Canonical id to date; 0 where it is unknown, the earliest where records disagree."""
+        self.names: dict[str, str] = {}
+        """Canonical id to the id that the set uses."""
         self.citing: dict[str, Paper] = {}
-        """The papers of the split's years that cite something."""
+        """The papers of the split's years."""
+        self._distractors = distractors
+        self._twins = Twins()
         for paper in dataset.papers():
-            date = date_number(paper.year, paper.date)
-            asking = paper.year in split.years and bool(paper.references)
+            date = when(paper)
+            asking = date // 10_000 in split.years
             for name in paper.ids:
-                self.dates[name] = date
+                self.dates[name] = min(filter(None, (date, self.dates.get(name, 0))), default=0)
+                self.names.setdefault(name, paper.id)
                 if asking:
-                    self.citing[name] = paper
-        self._twins: set[str] = set() if split.links_until is None else twins(self.citing.values(), dataset.papers())
+                    self.citing.setdefault(name, paper)
+            if asking:
+                self._twins.add(paper)
+        if split.links_until is not None:
+            self._twins.find(lambda: dataset.papers(distractors))
 
     def true_references(self, citing: int, references: list[Reference]) -> list[str]:
         """The ids of those references that are in the set and do not lie in the future of the citing paper."""
@@ -106,14 +140,14 @@ class Timeline:
         """Those of the cited ids that are in the set and not later than the citing paper, each once."""
         return list(dict.fromkeys(name for name in cited if name in self.dates and goes_back(citing, self.dates[name])))
 
-    def papers(self, cutoff: Cutoff, distractors: bool = False) -> Iterator[Paper]:
+    def papers(self, cutoff: Cutoff) -> Iterator[Paper]:
         """The papers that a query at the cut-off sees, with the references that it may know of."""
-        for paper in self.dataset.papers(distractors):
-            date = date_number(paper.year, paper.date)
+        for paper in self.dataset.papers(self._distractors):
+            date = when(paper)
             if cutoff.links is None:
                 yield paper
             elif sees_paper(date, cutoff):
-                known = sees_links(date, cutoff) and self._twins.isdisjoint(paper.ids)
+                known = sees_links(date, cutoff) and self._twins.ids.isdisjoint(paper.ids)
                 references = self.true_references(date, paper.references) if known else []
                 yield replace(paper, references=[Reference([name]) for name in references], contexts=[])
 
@@ -122,7 +156,9 @@ class Timeline:
         for context in self.dataset.contexts():
             if cutoff.links is None:
                 yield context
-            elif (date := self.dates.get(context.citing)) and sees_links(date, cutoff) and context.citing not in self._twins:
+                continue
+            date = self.dates.get(context.citing, 0)
+            if sees_links(date, cutoff) and context.citing not in self._twins.ids:
                 cited = self.true_references(date, context.cited)
                 if cited:
                     yield replace(context, cited=[Reference([name]) for name in cited])

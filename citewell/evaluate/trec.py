@@ -1,22 +1,26 @@
 """Runs and judgements in TREC's formats, so that any other system can be scored here, and ours anywhere.
 
-Names are written as the set writes them; blanks, which the formats cannot hold, become ``%20``. A file whose name ends in
-``.gz`` is compressed.
+Names are written as the set writes them; white space, which the formats cannot hold, is percent-encoded, and so is the percent
+sign. A file whose name ends in ``.gz`` is compressed.
 """
 
 from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO, cast
+from urllib.parse import quote, unquote
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
+
+_SPECIAL = re.compile(r"[\s%]")
 
 
 def strictly_falling(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -79,11 +83,11 @@ def opened(path: Path, mode: str = "wt") -> TextIO:
 
 
 def quoted(name: str) -> str:
-    return name if name.isascii() and name.isprintable() and " " not in name else "%20".join(name.split())
+    return _SPECIAL.sub(lambda found: quote(found.group()), name)
 
 
 def unquoted(name: str) -> str:
-    return name.replace("%20", " ")
+    return unquote(name) if "%" in name else name
 
 
 def _ordered(papers: dict[str, float]) -> dict[str, float]:

@@ -55,7 +55,9 @@ def parse_grid(items: Sequence[str]) -> Grid:
         name, equals, values = item.partition("=")
         if not (name and equals and values):
             raise CitewellError(f"{item!r} is not a part of a grid; write k1=0.5,1.2,2.5")
-        grid[name] = [_value(value) for value in values.split(",")]
+        if "" in values.split(","):
+            raise CitewellError(f"{item!r} has an empty value; write k1=0.5,1.2,2.5")
+        grid[name] = list(dict.fromkeys(_value(value) for value in values.split(",")))
     if not grid:
         raise CitewellError("say what to try: --grid k1=0.5,1.2,2.5 b=0.25,0.5,0.75")
     return grid

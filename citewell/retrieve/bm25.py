@@ -6,7 +6,8 @@ paper is the weighted sum over fields of
     sum over terms of  qtf * idf * tf / (tf + k1 * (1 - b + b * length / mean length)),
     idf = ln(1 + (N - df + 0.5) / (df + 0.5))
 
-with N, df and mean length counted over all live papers that have the field, exactly, however many segments they lie in.
+with N, df and mean length counted over all live papers that have the field and are not excluded, exactly, however many
+segments they lie in.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from citewell.library.index import Index, Places, Segment
-from citewell.library.postings import BLOCK, BLOCK_BITS
+from citewell.errors import CitewellError
+from citewell.library.index import Places, Segment
+from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, JOINED
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import Best
 from citewell.retrieve.query_terms import QueryTerms, query_terms
 from citewell.retrieve.request import Request
 from citewell.retrieve.scoring import accumulate
+from citewell.retrieve.visible import Visible
 
 _SHOWN_WORDS = 5
 
@@ -49,6 +52,12 @@ class Bm25:
     form: str = "text"
     key_terms: int = 30
 
+    def __post_init__(self) -> None:
+        if unknown := set(self.fields) - {*FIELDS, *JOINED}:
+            raise CitewellError(f"papers have no text {unknown.pop()!r}; there are {', '.join((*FIELDS, *JOINED))}")
+        if not (self.size >= 1 and self.k1 >= 0 and 0 <= self.b <= 1):
+            raise CitewellError("BM25 needs k1 of 0 or more, b from 0 to 1, and a size of 1 or more")
+
     def rank(self, request: Request) -> Ranking:
         """The best papers for the request's query."""
         best = Best(self.size)
@@ -73,7 +82,7 @@ class Bm25:
 
     def _score_all(self, request: Request) -> dict[int, npt.NDArray[np.float32]]:
         index = request.library.index
-        lookups = self._look_up(index, self._terms(request))
+        lookups = self._look_up(Visible(request), self._terms(request))
         blocks = {}
         for block in index.blocks:
             blocks[block] = scores = np.zeros(BLOCK, np.float32)
@@ -103,7 +112,7 @@ class Bm25:
         index = request.library.index
         terms = self._terms(request)
         words = [word for _, (word, _) in sorted(terms.items())]
-        lookups = self._look_up(index, terms)
+        lookups = self._look_up(Visible(request), terms)
         explained = {}
         for num in papers:
             shares = np.zeros(len(words))
@@ -115,17 +124,17 @@ class Bm25:
         return explained
 
     def _terms(self, request: Request) -> QueryTerms:
-        return query_terms(request.query, self.form, request.library, self.key_terms)
+        return query_terms(request, self.form, self.key_terms)
 
-    def _look_up(self, index: Index, terms: QueryTerms) -> dict[str, _Lookup]:
+    def _look_up(self, visible: Visible, terms: QueryTerms) -> dict[str, _Lookup]:
         """Find the terms, by ascending hash, in every field of the mix."""
         hashes = np.array(sorted(terms), np.int64)
         times = np.array([terms[int(term)][1] for term in hashes], np.float64)
         lookups = {}
         for name, weight in self.fields.items():
-            texts, average = index.totals(name)
-            places = {segment.entry.file: segment.look_up(hashes) for segment in index.segments(name)}
-            holding = sum((place.counts for place in places.values()), np.zeros(len(hashes), np.int64))
+            texts, average = visible.totals(name)
+            places = visible.places(name, hashes)
+            holding = visible.holding(name, places, len(hashes))
             idf = np.log(1 + (texts - holding + 0.5) / (holding + 0.5))
             lookups[name] = _Lookup(average, (weight * times * idf).astype(np.float32), places)
         return lookups

@@ -13,6 +13,7 @@ from citewell.library.library import Library
 from citewell.papers import Paper, Query, Sentence
 from citewell.retrieve.bm25 import Bm25
 from citewell.retrieve.request import Request
+from citewell.retrieve.visible import Visible
 from citewell.text.analysis import terms
 from citewell.text.sentences import split_sentences
 
@@ -56,7 +57,7 @@ def search(library: Library, query: Query, size: int = 10, snippets: int = 2) ->
     sentences = {num: sentences_of(library, num, records[num]) for num, _ in chosen}
     asked = terms(query.text())
     found = {num: Found(records[num], score, []) for num, score in chosen}
-    for num, place, score in zip(*_scored(library, query, sentences), strict=True):
+    for num, place, score in zip(*_scored(request, sentences), strict=True):
         passages = found[int(num)].passages
         if len(passages) < snippets:
             sentence = sentences[int(num)][place]
@@ -69,7 +70,7 @@ def rank_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
     """The sentences of some papers that share a word with the query, best first."""
     records = request.library.store.papers(papers)
     sentences = {num: sentences_of(request.library, num, records[num]) for num in papers if num in records}
-    return _scored(request.library, request.query, sentences)
+    return _scored(request, sentences)
 
 
 def sentences_of(library: Library, num: int, paper: Paper) -> list[Sentence]:
@@ -77,9 +78,9 @@ def sentences_of(library: Library, num: int, paper: Paper) -> list[Sentence]:
     return library.store.sentences(num) or [Sentence(text, "abstract") for text in split_sentences(paper.abstract)]
 
 
-def _scored(library: Library, query: Query, sentences: dict[int, list[Sentence]]) -> SentenceRanking:
+def _scored(request: Request, sentences: dict[int, list[Sentence]]) -> SentenceRanking:
     """BM25 with a sentence as the document; ties go to the better paper, then to the earlier sentence."""
-    rarity = _rarity(library, query)
+    rarity = _rarity(request)
     papers = np.repeat(np.array(list(sentences), np.int64), [len(here) for here in sentences.values()])
     places = np.concatenate([np.arange(len(here)) for here in sentences.values()] or [np.zeros(0, np.int64)])
     counted = [terms(sentence.text) for here in sentences.values() for sentence in here]
@@ -95,12 +96,13 @@ def _scored(library: Library, query: Query, sentences: dict[int, list[Sentence]]
     return SentenceRanking(papers[order], places[order], scores[order])
 
 
-def _rarity(library: Library, query: Query) -> dict[int, float]:
+def _rarity(request: Request) -> dict[int, float]:
     """How much each term of the question says: its idf in the library, as often as the question has it."""
-    asked = terms(query.text())
+    asked = terms(request.query.text())
     hashes = np.array(list(asked), np.int64)
     times = np.array([times for _, times in asked.values()], np.float64)
-    texts, _ = library.index.totals("own")
-    holding = sum((s.look_up(hashes).counts for s in library.index.segments("own")), np.zeros(len(hashes), np.int64))
+    visible = Visible(request)
+    texts, _ = visible.totals("own")
+    holding = visible.holding("own", visible.places("own", hashes), len(hashes))
     idf = np.log(1 + (texts - holding + 0.5) / (holding + 0.5))
     return dict(zip(hashes.tolist(), (times * idf).tolist(), strict=True))

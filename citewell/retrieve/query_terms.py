@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 from citewell.errors import CitewellError
-from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Query
+from citewell.retrieve.request import Request
+from citewell.retrieve.visible import Visible
 from citewell.text.analysis import terms
 from citewell.text.key_terms import key_terms
 
@@ -25,8 +26,9 @@ QueryTerms = dict[int, tuple[str, float]]
 """Term hash to the word as the query has it, and how much it counts: how often it occurs, unless its place tells more."""
 
 
-def query_terms(query: Query, form: str, library: Library, size: int) -> QueryTerms:
+def query_terms(request: Request, form: str, size: int) -> QueryTerms:
     """The terms to search for; `size` bounds the number of key terms."""
+    query = request.query
     match form:
         case "text":
             return terms(query.text())
@@ -35,9 +37,9 @@ def query_terms(query: Query, form: str, library: Library, size: int) -> QueryTe
         case "title":
             return terms(query.title or query.text())
         case "key terms":
-            return key_terms(terms(query.text()), library.index, size)
+            return key_terms(terms(query.text()), Visible(request), size)
         case "with bibliography":
-            return terms("\n".join((query.text(), *_known_titles(query, library))))
+            return terms("\n".join((query.text(), *_known_titles(request))))
     raise CitewellError(f"a query has no form {form!r}; choose one of {', '.join(FORMS)}")
 
 
@@ -60,7 +62,6 @@ def _count(found: QueryTerms, text: str, weight: float) -> None:
         found[term] = first, before + times * weight
 
 
-def _known_titles(query: Query, library: Library) -> list[str]:
+def _known_titles(request: Request) -> list[str]:
     """The titles of what the draft cites elsewhere."""
-    numbers = [number for name in query.known if (number := library.store.find(name)) is not None]
-    return [paper.title for paper in library.store.papers(numbers).values()]
+    return [paper.title for paper in request.library.store.papers(request.known().tolist()).values()]

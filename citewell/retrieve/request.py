@@ -47,7 +47,7 @@ class Request:
     def allowed(self, block: int) -> Mask | None:
         """Which numbers of a block may be found; None where all may."""
         query = self.query
-        if query.since is None and query.before is None and self._only is None and not len(self._excluded):
+        if query.since is None and query.before is None and self._only is None and not len(self.excluded):
             return None
         mask = np.ones(BLOCK, bool)
         if query.since is not None or query.before is not None:
@@ -57,11 +57,11 @@ class Request:
                 mask &= years < query.before
         if self._only is not None:
             mask &= np.isin(np.arange(BLOCK), self._only[self._only >> BLOCK_BITS == block] & (BLOCK - 1))
-        mask[self._excluded[self._excluded >> BLOCK_BITS == block] & (BLOCK - 1)] = False
+        mask[self.excluded[self.excluded >> BLOCK_BITS == block] & (BLOCK - 1)] = False
         return mask
 
     @cached_property
-    def _excluded(self) -> npt.NDArray[np.int64]:
+    def excluded(self) -> npt.NDArray[np.int64]:
         """The numbers of the papers to leave out; a name that the library does not know excludes nothing."""
         found = [self.library.store.find(name) for name in self.query.exclude]
         return np.array([num for num in found if num is not None], np.int64)

@@ -174,7 +174,7 @@ def test_a_run_that_was_written_scores_the_same_when_it_is_read_again(folder: Pa
     evaluation = Evaluation(folder, "local")
     with Files(tmp_path / "out") as files:
         report = evaluation.report(["bm25", "bm25-contexts"], listener=files)
-    write_report(tmp_path / "out", report)
+    write_report(tmp_path / "out", report, evaluation.timeline.names)
     again = evaluation.report([], [tmp_path / "out" / "run-bm25.txt.gz"])
     for name, values in report.experiment.outcomes[0].values.items():
         np.testing.assert_allclose(again.experiment.outcomes[0].values[name], values, atol=1e-6, err_msg=name)
@@ -256,3 +256,109 @@ def test_broken_lines_of_a_set_are_counted(folder: Path) -> None:
         out.write('{"id": "broken", "title": \n')
     done = citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25")
     assert "1 lines of papers.jsonl could not be read" in done.stderr
+
+
+# -- odd sets, odd wishes -------------------------------------------------------------------------------------------------
+
+
+def test_values_stay_aligned_when_only_late_questions_have_sentences(tmp_path: Path) -> None:
+    made = small_set()
+    plain = {"question": made.papers[0]["title"], "documents": ["p2016-0"], "split": "test"}
+    marked = {**plain, "snippets": [{"paper": "p2016-0", "sentences": [1]}, {"paper": "p2016-0", "sentences": [0, 99, -1]}]}
+    made.evidence = [plain] * 230 + [marked] * 3
+    evaluation = Evaluation(made.write(tmp_path / "set"), "evidence")
+    report = evaluation.report(["bm25"])
+    values = report.experiment.outcomes[0].values["given:AP"]
+    assert len(values) == 233 and np.isnan(values[:230]).all() and not np.isnan(values[230:]).any()
+    assert [len(texts) for texts in report.experiment.questions[-1].sentences.values()] == [2]
+    assert len({question.id for question in report.experiment.questions}) == 233
+    with Files(tmp_path / "out"):
+        write_report(tmp_path / "out", report, evaluation.timeline.names)
+
+
+def test_ids_may_be_numbers_or_hold_blanks_and_percent_signs(tmp_path: Path) -> None:
+    made = small_set()
+    text = json.dumps(made.__dict__).replace("p2018-3", "p 2018%203")
+    for name, value in json.loads(text).items():
+        setattr(made, name, value)
+    made.paragraphs[0]["id"] = 7
+    made.evidence[0].update(documents=[17, "p2016-0"])
+    made.papers.append({"id": 17, "title": "Seventeen", "year": 2016})
+    evaluation = Evaluation(made.write(tmp_path / "set"), "local")
+    with Files(tmp_path / "out") as files:
+        report = evaluation.report(["bm25"], listener=files)
+    again = evaluation.report([], [tmp_path / "out" / "run-bm25.txt.gz"])
+    assert again.experiment.outcomes[0].mean("RR") == pytest.approx(report.experiment.outcomes[0].mean("RR"))
+    assert "7" in {question.id for question in Evaluation(tmp_path / "set", "paragraph").questions()}
+    assert "small:17" in Evaluation(tmp_path / "set", "evidence").questions()[0].wanted
+
+
+def test_a_foreign_run_may_call_a_merged_paper_by_either_id(tmp_path: Path) -> None:
+    made = small_set()
+    wanted = made.paper(made.papers[-1]["references"][0])
+    made.papers.append({**wanted, "id": "twin", "references": []})
+    questions = Evaluation(made.write(tmp_path / "set"), "global").questions()
+    lines = [
+        f"{q.id} Q0 {'twin' if name.endswith(wanted['id']) else name.removeprefix('small:')} 1 {9 - at} oracle\n"
+        for q in questions
+        for at, name in enumerate(q.wanted)
+    ]
+    (tmp_path / "oracle.txt").write_text("".join(lines))
+    outcome = Evaluation(tmp_path / "set", "global").report([], [tmp_path / "oracle.txt"]).experiment.outcomes[0]
+    assert outcome.mean("R@10") == 1.0 and outcome.refused == 0
+
+
+def test_what_cannot_be_answered_is_not_asked(tmp_path: Path) -> None:
+    made = small_set()
+    made.evidence.append({"id": "nowhere", "question": "boats", "documents": ["unknown"], "split": "test"})
+    report = Evaluation(made.write(tmp_path / "set"), "evidence").report(["bm25"])
+    assert report.experiment.dropped == 1
+    assert "nowhere" not in {question.id for question in report.experiment.questions}
+
+
+def test_lenient_is_lenient_to_foreign_runs_too(folder: Path, tmp_path: Path) -> None:
+    first = Evaluation(folder, "local").questions()[0]
+    (tmp_path / "poor.txt").write_text(f"{first.id} Q0 p2016-0 1 1.0 poor\n")
+    report = Evaluation(folder, "local", lenient=True).report([], [tmp_path / "poor.txt"])
+    assert report.experiment.outcomes[0].mean("R@1000") == 1.0
+    assert report.experiment.outcomes[0].unanswered == len(report.experiment.questions) - 1
+
+
+def test_the_measures_that_are_shown_are_the_ones_that_are_tested(folder: Path) -> None:
+    found = json.loads(
+        citewell(
+            *("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--pipeline", "fast"),
+            *("--measure", "nDCG@5", "--json"),
+        ).stdout
+    )
+    assert [each["measure"] for each in found["comparisons"]] == ["nDCG@5"]
+    assert set(found["intervals"]["fast"]) == {"nDCG@5"}
+
+
+@pytest.mark.parametrize("measure", ["R", "R@0", "P@00", "nope:R@10", "ERR@10", "snippets:R@77", ""])
+def test_a_measure_that_cannot_be_computed_is_refused(folder: Path, measure: str) -> None:
+    with pytest.raises(CitewellError, match="there is no measure"):
+        Evaluation(folder, "local", measures=[measure])
+
+
+def test_two_runs_of_one_name_are_refused(folder: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.txt").write_text("q Q0 p 1 1.0 x\n")
+    with pytest.raises(CitewellError, match="same file name"):
+        Evaluation(folder, "local").report([], [tmp_path / "a" / "run.txt", tmp_path / "b" / "run.txt"])
+
+
+@pytest.mark.parametrize("option", ["--out", "--plots"])
+def test_a_place_that_cannot_be_written_to_is_one_line(folder: Path, tmp_path: Path, option: str) -> None:
+    (tmp_path / "file").write_text("")
+    failed = citewell(
+        "evaluate", folder, "--task", "local", "--pipeline", "bm25", option, tmp_path / "file" / "below", check=False
+    )
+    assert failed.returncode == 1 and failed.stderr.count("\n") == 1 and "below" in failed.stderr
+
+
+@pytest.mark.parametrize("grid", ["k1=a,b", "k1=1,,2", "size=0", "size=1.5", "fields=1", "fields.bogus=1", "b=nan", "b=2"])
+def test_a_grid_that_makes_no_sense_is_one_line(folder: Path, grid: str) -> None:
+    failed = citewell("tune", folder, "--grid", grid, check=False)
+    assert failed.returncode == 1 and failed.stderr.count("\n") == 1

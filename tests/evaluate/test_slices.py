@@ -78,6 +78,7 @@ def test_pairs_keep_the_order_of_questions_and_answers(timeline: Timeline) -> No
         [["young", "old"], ["old"], ["old"]],
         [outcome("a", [[7, 0], [1], [11]]), outcome("b", [[1, 2], [3], [4]])],
         0.0,
+        0,
     )
     pairs = pairs_of(experiment, timeline)
     assert pairs.skipped == 1

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from citewell.errors import CitewellError
-from citewell.evaluate import experiment, strict
+from citewell.evaluate import bench, strict
+from citewell.evaluate.bench import Answers, Runs
 from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.experiment import Answers, Runs
 from citewell.evaluate.strict import query_date
+from citewell.papers import Ranking
 from tests.evaluate.small_set import SmallSet, small_set
 
 PIPELINES = ["bm25", "bm25-key-terms", "bm25-contexts", "bm25-citing", "bm25-cited"]
@@ -108,6 +109,39 @@ def with_preprint(made: SmallSet) -> None:
     made.paper("p2019-3").update(title=query["title"], authors=query["authors"])
 
 
+def chain_of_twins(made: SmallSet) -> None:
+    """Two earlier versions of a query, the older one two years before it: the library makes one paper of all three."""
+    with_chain(made)
+    query = made.papers[-1]
+    made.contexts.append(
+        {"id": "planted", "citing": "p2018-3", "cited": [query["references"][0]], "text": f"{query['title']} TARGETCIT"}
+    )
+
+
+def with_chain(made: SmallSet) -> None:
+    query = made.papers[-1]
+    for name in ("p2018-3", "p2019-3"):
+        made.paper(name).update(title=query["title"], authors=query["authors"])
+
+
+def context_by_shared_doi(made: SmallSet) -> None:
+    """An earlier record that shares no title with a query, but its DOI, says what the query cites."""
+    with_shared_doi(made)
+    query = made.papers[-1]
+    made.contexts.append(
+        {"id": "planted", "citing": "p2019-3", "cited": [query["references"][0]], "text": f"{query['title']} TARGETCIT"}
+    )
+
+
+def with_shared_doi(made: SmallSet) -> None:
+    made.papers[-1]["doi"] = made.paper("p2019-3")["doi"] = "10.1000/one-work"
+
+
+def later_by_its_date(made: SmallSet) -> None:
+    """A copy of a wanted paper that says the queries' year, but a date after it."""
+    made.papers.append({**wanted_paper(made), "id": "planted", "year": 2020, "date": "2021-03-01", "authors": ["X Y"]})
+
+
 def nothing(made: SmallSet) -> None:
     """The set as it is."""
 
@@ -120,6 +154,9 @@ PLANTED = [
     (nothing, future_context, "sees_links"),
     (nothing, context_of_nobody, None),
     (with_preprint, preprint_links, "twins"),
+    (with_chain, chain_of_twins, "twins"),
+    (with_shared_doi, context_by_shared_doi, "twins"),
+    (nothing, later_by_its_date, None),
 ]
 
 
@@ -160,13 +197,62 @@ def test_without_its_guard_it_does(
 def take_out(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if guard == "sees_paper":
         monkeypatch.setattr(strict, "sees_paper", lambda date, cutoff: True)
-        monkeypatch.setattr(experiment, "sees_papers", lambda dates, cutoff: np.ones(len(dates), bool))
-        monkeypatch.setattr("citewell.evaluate.pools.date_number", lambda year, date: (year or 2020) * 10_000)
+        monkeypatch.setattr(bench, "sees_papers", lambda dates, cutoff: np.ones(len(dates), bool))
+        monkeypatch.setattr("citewell.evaluate.pools.when", lambda paper: (paper.year or 2020) * 10_000)
     elif guard == "sees_links":
         monkeypatch.setattr(strict, "sees_links", lambda citing, cutoff: True)
-        monkeypatch.setattr(strict, "twins", lambda asking, others: set())
+        monkeypatch.setattr(strict.Twins, "add", lambda self, paper: None)
     else:
-        monkeypatch.setattr(strict, "twins", lambda asking, others: set())
+        monkeypatch.setattr(strict.Twins, "add", lambda self, paper: None)
+
+
+def test_its_own_record_does_not_count_in_the_statistics(tmp_path: Path) -> None:
+    changed = small_set()
+    changed.papers[-1]["abstract"] = "Anchor " * 50
+    expected, found = rankings(small_set(), tmp_path / "clean"), rankings(changed, tmp_path / "changed")
+    own = [f"local {context['id']}" for context in changed.contexts if context["citing"] == changed.papers[-1]["id"]]
+    assert len(own) == 4
+    for system in PIPELINES:
+        for query in own:
+            assert found[system, query] == expected[system, query]
+
+
+def test_without_train_until_the_years_before_the_splits_are_for_training(tmp_path: Path) -> None:
+    told, silent = small_set(), small_set()
+    silent.toml = silent.toml.replace("train_until = 2018\n", "")
+    assert rankings(told, tmp_path / "told") == rankings(silent, tmp_path / "silent")
+
+
+def test_a_bibliography_never_names_an_answer_by_another_id(tmp_path: Path) -> None:
+    made = small_set()
+    wanted, query = wanted_paper(made), made.papers[-1]
+    wanted["doi"] = "10.1000/wanted"
+    query["references"].append("10.1000/wanted")
+    folder = made.write(tmp_path / "set")
+    asked = []
+    evaluation = Evaluation(folder, "local", with_bibliography=True)
+
+    class Spy:
+        name = "spy"
+        stages = ()
+
+        def rank(self, request: Any) -> Any:
+            asked.append((request.query, request.known().tolist()))
+            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+    evaluation.conduct([Spy()])  # type: ignore[list-item]
+    number = evaluation.pools().cached(2020_9999).number("doi:10.1000/wanted")
+    contexts = [each["text"] for each in made.contexts if each["citing"] == query["id"] and each["cited"] == [wanted["id"]]]
+    known = [found for question, found in asked if question.context in contexts]
+    assert known and all(number not in found for found in known)
+
+
+def test_a_set_that_calls_itself_a_path_stays_in_the_cache(tmp_path: Path, cache: Path) -> None:
+    made = small_set()
+    made.toml = made.toml.replace('"small"', f'"{tmp_path}/outside"')
+    Evaluation(made.write(tmp_path / "set"), "local").conduct(["bm25"])
+    assert not list(tmp_path.glob("outside*"))
+    assert list(cache.glob("sets/*outside-2020*"))
 
 
 def test_a_stage_that_reaches_around_the_library_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
