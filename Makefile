@@ -22,6 +22,7 @@ format: .venv/installed-dev
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.cold_start
 	$(BIN)/python -m benchmarks.lexical
+	$(BIN)/python -m benchmarks.graph
 
 results: .venv/installed-dev
 	$(BIN)/python -m docs.results

@@ -51,9 +51,9 @@ class Navigate:
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         """For each paper that was reached by a citation, the path."""
-        paths: dict[int, list[int]] = request.notes.get("paths", {})
+        paths = self._paths(request, papers)
         store = request.library.store
-        shown = {num: paths[num][:_SHOWN_PATHS] for num in papers if num in paths}
+        shown = {num: starts[:_SHOWN_PATHS] for num, starts in paths.items() if starts}
         titles = store.papers(sorted({start for starts in shown.values() for start in starts}))
         verb = "cited by" if self.direction == "cites" else "cites"
         reasons: dict[int, list[Reason]] = {}
@@ -71,7 +71,7 @@ class Navigate:
         starts = np.repeat(np.arange(len(best)), counts)
         found = request.may_find(targets)
         targets, starts = targets[found], starts[found]
-        self._note_paths(request, best, targets, starts)
+        request.notes.setdefault(self._name(), []).append((best[starts], targets))
         new = _first_of_each(targets)
         new = new[~np.isin(new, best)][: max(0, self.total - len(best))]
         union = np.concatenate([best, new])
@@ -81,12 +81,16 @@ class Navigate:
         # Who was reached by a citation stays, even with no word in common with the query.
         return best_first(union, scores - min(0.0, float(scores.min(initial=0.0))) + 1e-6, self.total)
 
-    def _note_paths(self, request: Request, best: Numbers, targets: Numbers, starts: Numbers) -> None:
-        paths: dict[int, list[int]] = request.notes.setdefault("paths", {})
-        for target, start in zip(targets.tolist(), best[starts].tolist(), strict=True):
-            known = paths.setdefault(target, [])
-            if start not in known:
-                known.append(start)
+    def _paths(self, request: Request, papers: list[int]) -> dict[int, list[int]]:
+        """For each paper those among the best of some round that are linked to it, the best first."""
+        rounds: list[tuple[Numbers, Numbers]] = request.notes.get(self._name(), [])
+        return {
+            num: list(dict.fromkeys(start for starts, targets in rounds for start in starts[targets == num].tolist()))
+            for num in papers
+        }
+
+    def _name(self) -> str:
+        return f"links of {self}"
 
     def __post_init__(self) -> None:
         if self.direction not in ("cites", "cited_by"):
