@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from citewell.library import Library
 from citewell.library.arrays import map_arrays
 from citewell.library.building import write_links
 from citewell.library.graph import Graph
@@ -30,6 +32,8 @@ _ROUNDS = 200
 
 class _NoScores:
     """Stands for the stage that ranks the union, whose time is not the graph's."""
+
+    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None: ...
 
     def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         return np.ones(len(papers), np.float32)

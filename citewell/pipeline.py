@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ DEFAULT = "best"
 
 STAGES = {
     "bm25": "citewell.retrieve.bm25:Bm25",
+    "dense": "citewell.retrieve.dense:Dense",
     "navigate": "citewell.retrieve.navigate:Navigate",
     "linked": "citewell.retrieve.linked:Linked",
     "reciprocal-rank": "citewell.fuse.reciprocal_rank:ReciprocalRank",
@@ -37,7 +39,7 @@ class Stage(Protocol):
     """One step of a pipeline.
 
     The first has ``rank(request)``, the others ``refine(request, ranking)``; one that others may ask what it thinks of a given
-    paper has ``score(request, papers)``.
+    paper has ``score(request, papers)``; one that needs more of a library than its index has ``prepare(library, donors)``.
     """
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]: ...
@@ -58,6 +60,12 @@ class Pipeline:
         for stage in others:
             ranking = stage.refine(request, ranking)  # type: ignore[attr-defined]
         return ranking
+
+    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
+        """Let every stage make of the library what it needs; `donors` are libraries of the same papers that may have it."""
+        for stage in self.stages:
+            if hasattr(stage, "prepare"):
+                stage.prepare(library, donors)
 
     def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """What the last stage thinks of papers that it may not have found."""

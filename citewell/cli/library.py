@@ -91,3 +91,27 @@ def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
         print_json({"removed": count})
     else:
         click.echo(f"removed {count:,} {'paper' if count == 1 else 'papers'}")
+
+
+@command.command("encode")
+@click.option("--encoder", "name", default="minilm", show_default=True, help="Which encoder; see docs/how-it-works.md.")
+@click.option("--text", type=click.Choice(["own", "cited", "citing"]), default="own", show_default=True, help="Which text.")
+@library_option
+@json_option
+def encode(name: str, text: str, library: Library, as_json: bool) -> None:
+    """Give papers the vectors that dense retrieval needs, where they are new or have changed.
+
+    Killed or interrupted, it goes on where it was the next time.
+    """
+    from citewell.cli.progress import Bar
+    from citewell.library.encoding import encode
+    from citewell.library.vectors import Shelf
+    from citewell.models.encoder import load
+
+    with library, Bar() as bar:
+        made = encode(library, load(name), text, start=bar.indexing, report=bar.indexed)
+    count = Shelf(library.folder, name, text).count()
+    if as_json:
+        print_json({"encoder": name, "text": text, "encoded": made, "vectors": count})
+    else:
+        click.echo(f"{made:,} papers encoded; {count:,} have a {name} vector of their {text} text")

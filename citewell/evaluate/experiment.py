@@ -126,6 +126,7 @@ def conduct(
     started = time.process_time() - pools.seconds
     with pools.at(sorted({question.date for question in ordered})) as libraries:
         for library, (date, group) in zip(libraries, groupby(ordered, key=lambda question: question.date), strict=True):
+            pools.prepare(library, pipelines)
             bench = Bench(library, pools.naming, Cutoff(date, pools.links_until), names, lenient, with_sentences)
             for batch in _batches(list(group)):
                 answers = bench.answers(batch)

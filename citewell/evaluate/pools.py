@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
@@ -24,6 +24,7 @@ from citewell.evaluate.strict import END_OF_YEAR, Cutoff, Timeline, when
 from citewell.library import Library
 from citewell.library.adding import Progress
 from citewell.papers import Context, Paper
+from citewell.pipeline import Pipeline
 
 _MADE_BY = ("library", "sources", "text", "evaluate/strict.py", "evaluate/sets.py", "identifiers.py", "papers.py")
 """The code that decides what the library of a set holds."""
@@ -82,6 +83,15 @@ class Pools:
                 self._build(Library(making), cutoff)
                 making.rename(folder)
         return Library(folder)
+
+    def prepare(self, library: Library, pipelines: Sequence[Pipeline]) -> None:
+        """Let pipelines make what they need of a library, from other libraries of the set where these have it."""
+        before = time.process_time()
+        prefix = f"{safe_name(self._timeline.dataset.name)}-"
+        donors = [path for path in sorted(cache_folder().glob(f"{prefix}*")) if path.is_dir() and path != library.folder]
+        for pipeline in pipelines:
+            pipeline.prepare(library, donors)
+        self.seconds += time.process_time() - before
 
     def _build(self, library: Library, cutoff: Cutoff) -> None:
         timeline = self._timeline

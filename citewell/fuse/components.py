@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from citewell.library.library import Library
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.request import Request
 
@@ -17,9 +19,24 @@ Numbers = npt.NDArray[np.int64]
 class Component(Protocol):
     """A pipeline, as a fusion sees it."""
 
+    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None: ...
+
     def rank(self, request: Request) -> Ranking: ...
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]: ...
+
+
+class Fusion:
+    """What all fusions share: their components, `of`."""
+
+    of: tuple[Component, ...]
+
+    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
+        for component in self.of:
+            component.prepare(library, donors)
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        return all_reasons(self.of, request, papers)
 
 
 def side_by_side(rankings: Sequence[Ranking]) -> tuple[Numbers, Numbers]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from citewell.errors import CitewellError
-from citewell.fuse.components import Component, all_reasons, side_by_side
-from citewell.papers import Ranking, Reason
+from citewell.fuse.components import Component, Fusion, side_by_side
+from citewell.papers import Ranking
 from citewell.retrieve.best import best_first
 from citewell.retrieve.request import Request
 
 
 @dataclass(frozen=True)
-class ReciprocalRank:
+class ReciprocalRank(Fusion):
     """The stage; its parameters are those of ``pipelines.toml``."""
 
     of: tuple[Component, ...]
@@ -30,6 +30,3 @@ class ReciprocalRank:
             raise CitewellError(f"a fusion of {len(self.of)} pipelines needs as many weights")
         shares = np.where(ranks > 0, weights[:, None] / (self.k + ranks), 0.0)
         return best_first(papers, shares.sum(axis=0), self.size)
-
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        return all_reasons(self.of, request, papers)

@@ -13,14 +13,14 @@ from hashlib import blake2b
 
 import numpy as np
 
-from citewell.fuse.components import Component, all_reasons, side_by_side
-from citewell.papers import Ranking, Reason
+from citewell.fuse.components import Component, Fusion, side_by_side
+from citewell.papers import Ranking
 from citewell.retrieve.best import best_first
 from citewell.retrieve.request import Request
 
 
 @dataclass(frozen=True)
-class SemiGenetic:
+class SemiGenetic(Fusion):
     """The stage; its parameters are those of ``pipelines.toml``."""
 
     of: tuple[Component, ...]
@@ -42,9 +42,6 @@ class SemiGenetic:
             return best_first(papers, chance, self.size)
         drawn = np.random.default_rng(self._seed(request)).multinomial(self.draws, chance)
         return best_first(papers, drawn.astype(np.float64), self.size)
-
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        return all_reasons(self.of, request, papers)
 
     def _seed(self, request: Request) -> list[int]:
         """The same draws for the same query, others for another."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from citewell.errors import CitewellError
-from citewell.fuse.components import Component, all_reasons, side_by_side
-from citewell.papers import Ranking, Reason
+from citewell.fuse.components import Component, Fusion, side_by_side
+from citewell.papers import Ranking
 from citewell.retrieve.best import best_first
 from citewell.retrieve.request import Request
 
 
 @dataclass(frozen=True)
-class WeightedSum:
+class WeightedSum(Fusion):
     """The stage; its parameters are those of ``pipelines.toml``."""
 
     of: tuple[Component, ...]
@@ -38,6 +38,3 @@ class WeightedSum:
                 # The last of a ranking was still found, unlike those that are not in it.
                 total[found] += weight * np.maximum(scaled[places[found] - 1], 1e-6)
         return best_first(papers, total, self.size)
-
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        return all_reasons(self.of, request, papers)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from citewell.library.arrays import DamagedFileError, map_arrays
 from citewell.library.graph import Graph
 from citewell.library.links import DIRECTIONS, Links
 from citewell.library.manifest import Entry, Manifest
-from citewell.library.postings import BLOCK, FIELDS, GONE, JOINED, Postings
+from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, Postings
 
 
 @dataclass
@@ -41,6 +41,10 @@ class Segment:
         at = postings.papers.astype(np.int64) - postings.first
         lengths[at[~gone]] = postings.lengths[~gone]
         return lengths
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The papers that this segment speaks for."""
+        return np.flatnonzero(np.isfinite(self.lengths)) + self.postings.first + (self.entry.block << BLOCK_BITS)
 
     @cached_property
     def whole(self) -> bool:
@@ -140,6 +144,8 @@ class Index:
         """All segment files."""
         self.graph = graph or Graph({})
         """The citations among the papers."""
+        self.shelves: dict[tuple[str, str], Any] = {}
+        """Vectors that retrieval has opened, by encoder and text."""
         self.warnings = list(warnings)
         """What is damaged, one line each; the rest of the index works."""
         self._stacks = stacks
@@ -218,10 +224,7 @@ class Index:
     def listed(self, name: str) -> npt.NDArray[np.int64]:
         """The numbers of all papers that a field has an entry for."""
         found = [
-            segment.postings.first + block * BLOCK + np.flatnonzero(np.isfinite(segment.lengths))
-            for block in self.blocks
-            for segment in self.stack(name, block)
-            if segment.entry.field == name
+            segment.numbers() for block in self.blocks for segment in self.stack(name, block) if segment.entry.field == name
         ]
         return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
 

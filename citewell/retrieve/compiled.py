@@ -49,3 +49,13 @@ def accumulate(
                 doc = docs[at]
                 times = np.float32(np.int32(frequencies[at]))
                 scores[doc] += weight * (times / (times + norms[doc]))
+
+
+@_compiled
+def products(codes: npt.NDArray[np.int8], query: npt.NDArray[np.int8], found: npt.NDArray[np.int32]) -> None:
+    """The whole-number inner product of each row of `codes` with `query`."""
+    for row in range(len(codes)):
+        total = np.int32(0)
+        for at in range(len(query)):
+            total += np.int32(codes[row, at]) * np.int32(query[at])
+        found[row] = total

@@ -159,11 +159,14 @@ def test_every_pipeline_of_the_list_works(library: Path) -> None:
     listed = json.loads(citewell("pipelines", "--json", library=library).stdout)
     assert {"bm25", "bm25-contexts", "bm25-citing", "fast", "best"} <= {each["name"] for each in listed}
     for each in listed:
-        found = json.loads(
-            citewell(
-                "suggest", "--title", "citation recommendation", "--pipeline", each["name"], "--json", library=library
-            ).stdout
-        )
+        asked = ("suggest", "--title", "citation recommendation", "--pipeline", each["name"], "--json")
+        done = citewell(*asked, library=library, check=False)
+        if done.returncode:
+            # What needs vectors or a trained model says in one line how to get them.
+            assert done.stderr.count("\n") == 1
+            assert "citewell library encode" in done.stderr or "citewell train" in done.stderr, done.stderr
+            continue
+        found = json.loads(done.stdout)
         # The demo has no contexts, so what is found by them alone is nothing.
         assert found["suggestions"] or each["name"] == "bm25-cited", each["name"]
 

@@ -27,6 +27,8 @@ class Fixed:
         self._ranking = Ranking(np.array(papers, np.int64), np.array(scores or range(len(papers), 0, -1), np.float32))
         self._kind = kind
 
+    def prepare(self, library: object, donors: object = ()) -> None: ...
+
     def rank(self, request: Request) -> Ranking:
         return self._ranking
 

@@ -42,6 +42,8 @@ class Index:
 class Scores:
     """Says that a paper is the better the higher its number."""
 
+    def prepare(self, library: Library, donors: object = ()) -> None: ...
+
     def score(self, request: Request, papers: np.ndarray) -> np.ndarray:
         return papers.astype(np.float32)
 

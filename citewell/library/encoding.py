@@ -1,0 +1,159 @@
+"""Giving papers their vectors: those whose text is new or has changed, some at a time, each some committed at once.
+
+Killed at any moment, the next run finds by the texts' hashes what has been done. Vectors that another library of the same
+papers has already (a donor) are taken from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from filelock import FileLock
+
+from citewell.errors import CitewellError
+from citewell.library.index import Index
+from citewell.library.library import Library
+from citewell.library.postings import FIELDS
+from citewell.library.vectors import FOLDER, Floats, Numbers, Shelf, quantised
+
+CHUNK = 2048
+"""Papers encoded between two commits: enough to sort them by length, little to lose."""
+_CONTEXTS = 8
+"""Of what others say of a paper, or it of others, so many contexts are encoded; the vector is their mean."""
+
+Report = Callable[[int], None]
+
+
+class Encodes(Protocol):
+    """What makes vectors of texts."""
+
+    name: str
+
+    def encode(self, texts: Sequence[str]) -> Floats: ...
+
+
+def encode(
+    library: Library,
+    encoder: Encodes,
+    text: str = "own",
+    donors: Sequence[Path] = (),
+    start: Report = lambda papers: None,
+    report: Report = lambda papers: None,
+) -> int:
+    """Bring the shelf of one encoder and text up to date; returns how many vectors were made anew.
+
+    `start` hears how many papers there are to look at, `report` how many have been done.
+    """
+    if text not in FIELDS:
+        raise CitewellError(f"papers have no text {text!r} to encode; there are {', '.join(FIELDS)}")
+    folder = library.folder / FOLDER
+    folder.mkdir(exist_ok=True)
+    with FileLock(folder / f"{encoder.name}-{text}.lock"):
+        shelf = Shelf(library.folder, encoder.name, text)
+        library.reload()
+        files, papers = _to_look_at(library.index, text, shelf.gone_through)
+        start(len(papers))
+        lenders = [Shelf(donor, encoder.name, text) for donor in donors]
+        made = 0
+        for at in range(0, len(papers), CHUNK):
+            chunk = papers[at : at + CHUNK]
+            made += _encode_chunk(library, encoder, text, shelf, lenders, chunk)
+            report(len(chunk))
+        if files != shelf.gone_through:
+            shelf.finish(files)
+    return made
+
+
+def missing(library: Library, encoder: str, text: str = "own") -> int:
+    """How many papers may still lack their vector; 0 if none does."""
+    shelf = Shelf(library.folder, encoder, text)
+    files, papers = _to_look_at(library.index, text, shelf.gone_through)
+    return 0 if files == shelf.gone_through else int(np.count_nonzero(shelf.known(papers) == 0))
+
+
+def _to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[list[str], Numbers]:
+    """All segments of the text in the index, and the live papers of those that nobody has gone through."""
+    files, papers = [], [np.zeros(0, np.int64)]
+    for block in index.blocks:
+        for segment in index.stack(text, block):
+            files.append(segment.entry.file)
+            if segment.entry.file not in gone_through:
+                papers.append(segment.numbers())
+    return sorted(files), np.unique(np.concatenate(papers))
+
+
+def _encode_chunk(
+    library: Library, encoder: Encodes, text: str, shelf: Shelf, lenders: Sequence[Shelf], papers: Numbers
+) -> int:
+    texts = dict(_texts(library, text, papers.tolist()))
+    nums = np.array(sorted(texts), np.int64)
+    hashes = np.array([_hash(texts[num]) for num in nums.tolist()], np.int64)
+    changed = shelf.known(nums) != hashes
+    nums, hashes = nums[changed], hashes[changed]
+    if not len(nums):
+        return 0
+    codes, scales, lent = _borrowed(lenders, hashes)
+    rest = np.flatnonzero(~lent)
+    if len(rest):
+        parts = [texts[num] for num in nums[rest].tolist()]
+        vectors = _mean_vectors(encoder, parts)
+        if codes is None:
+            codes, scales = np.zeros((len(nums), vectors.shape[1]), np.int8), np.zeros(len(nums), np.float32)
+        codes[rest], scales[rest] = quantised(vectors)
+    assert codes is not None
+    shelf.add(nums, hashes, codes, scales)
+    return len(rest)
+
+
+def _borrowed(
+    lenders: Sequence[Shelf], hashes: Numbers
+) -> tuple[npt.NDArray[np.int8] | None, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    """Vectors of the same texts from other libraries, and which were found."""
+    codes: npt.NDArray[np.int8] | None = None
+    scales = np.zeros(len(hashes), np.float32)
+    lent = np.zeros(len(hashes), bool)
+    for shelf in lenders:
+        for segment, _ in shelf.segments():
+            order = np.argsort(segment.hashes)
+            at = order[np.minimum(np.searchsorted(segment.hashes[order], hashes), len(order) - 1)]
+            here = (segment.hashes[at] == hashes) & ~lent
+            if here.any():
+                if codes is None:
+                    codes = np.zeros((len(hashes), segment.codes.shape[1]), np.int8)
+                codes[here], scales[here] = segment.codes[at[here]], segment.scales[at[here]]
+                lent |= here
+    return codes, scales, lent
+
+
+def _mean_vectors(encoder: Encodes, texts: Sequence[list[str]]) -> Floats:
+    """For each paper the mean of the vectors of its texts, at length 1."""
+    counts = [len(parts) for parts in texts]
+    vectors = encoder.encode([part for parts in texts for part in parts])
+    if all(count == 1 for count in counts):
+        return vectors
+    sums = np.add.reduceat(vectors, np.cumsum([0, *counts[:-1]]), axis=0)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def _texts(library: Library, text: str, nums: list[int]) -> Iterator[tuple[int, list[str]]]:
+    """What is encoded of each paper that has such a text."""
+    if text == "own":
+        for num, paper in library.store.papers(nums).items():
+            if own := ". ".join(part for part in (paper.title.rstrip("."), paper.abstract) if part):
+                yield num, [own]
+    else:
+        found = library.store.cited_texts(nums) if text == "cited" else library.store.citing_texts(nums)
+        for num, contexts in found.items():
+            # The last ones are the newest.
+            yield num, contexts[-_CONTEXTS:]
+
+
+def _hash(texts: list[str]) -> int:
+    digest = blake2b("\x1e".join(texts).encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True) or 1
