@@ -136,6 +136,9 @@ def page(known: dict[str, Any]) -> str:
         links = " · ".join(f"[{path.stem.replace('-', ' ')}]({path.relative_to(PAGE.parent)})" for path in pictures)
         if links:
             parts.append(f"Plots: {links}\n")
+    measured = {name for report in known.values() for name in report.get("pipelines", ())}
+    if waiting := [name for name in definitions() if name not in measured]:
+        parts.append(f"## Not measured yet\n\n{', '.join(waiting)}\n")
     return "\n".join(parts)
 
 
