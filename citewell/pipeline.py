@@ -28,6 +28,8 @@ STAGES = {
     "dense": "citewell.retrieve.dense:Dense",
     "navigate": "citewell.retrieve.navigate:Navigate",
     "linked": "citewell.retrieve.linked:Linked",
+    "topics": "citewell.retrieve.topics:Topics",
+    "embedded": "citewell.retrieve.embedded:Embedded",
     "reciprocal-rank": "citewell.fuse.reciprocal_rank:ReciprocalRank",
     "weighted-sum": "citewell.fuse.weighted_sum:WeightedSum",
     "semi-genetic": "citewell.fuse.semi_genetic:SemiGenetic",
@@ -39,7 +41,8 @@ class Stage(Protocol):
     """One step of a pipeline.
 
     The first has ``rank(request)``, the others ``refine(request, ranking)``; one that others may ask what it thinks of a given
-    paper has ``score(request, papers)``; one that needs more of a library than its index has ``prepare(library, donors)``.
+    paper has ``score(request, papers)``; one that needs more of a library than its index has ``prepare(library, donors)``;
+    one that needs trained models has ``needs()``, their names.
     """
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]: ...
@@ -79,6 +82,15 @@ class Pipeline:
             for num, found in stage.reasons(request, papers).items():
                 reasons[num] += found
         return reasons
+
+    def models(self) -> set[str]:
+        """The trained models that the stages, and the pipelines that they put together, need."""
+        needed: set[str] = set()
+        for stage in self.stages:
+            needed |= stage.needs() if hasattr(stage, "needs") else set()
+            inner = (*getattr(stage, "of", ()), getattr(stage, "by", None))
+            needed |= {name for each in inner if isinstance(each, Pipeline) for name in each.models()}
+        return needed
 
     def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
         """The sentences of some papers that bear on the request, best first."""

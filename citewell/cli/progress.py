@@ -28,6 +28,7 @@ class Bar:
         self._reading: TaskID | None = None
         self._indexing: TaskID | None = None
         self._asking: TaskID | None = None
+        self._training: TaskID | None = None
         self._before = 0
         self._position = 0
         self._records = 0
@@ -75,3 +76,12 @@ class Bar:
             task = self._progress.tasks[self._progress.task_ids.index(self._asking)]
             if task.elapsed:
                 self._progress.update(self._asking, rate=f"{task.completed / task.elapsed:,.0f} queries/s")
+
+    def training(self, steps: int) -> None:
+        if self._training is not None:
+            self._progress.remove_task(self._training)
+        self._training = self._progress.add_task("training", total=max(1, steps), rate="")
+
+    def trained(self, steps: int) -> None:
+        if self._training is not None:
+            self._progress.advance(self._training, steps)

@@ -123,6 +123,7 @@ def conduct(
         watcher.asking(len(ordered))
     load_compiled()
     cold = list(pipelines)
+    pools.models = {name for pipeline in pipelines for name in pipeline.models()}
     started = time.process_time() - pools.seconds
     with pools.at(sorted({question.date for question in ordered})) as libraries:
         for library, (date, group) in zip(libraries, groupby(ordered, key=lambda question: question.date), strict=True):

@@ -48,6 +48,8 @@ class Pools:
         self.links_until = timeline.split.links_until
         self.seconds = 0.0
         """CPU time that went into building."""
+        self.models: set[str] = set()
+        """The trained models that libraries must have; a library that grows day by day has those of last year."""
 
     @contextmanager
     def at(self, dates: list[int]) -> Iterator[Iterator[Library]]:
@@ -82,7 +84,21 @@ class Pools:
                 shutil.rmtree(making, ignore_errors=True)
                 self._build(Library(making), cutoff)
                 making.rename(folder)
+            with Library(folder) as library:
+                self._train(library)
         return Library(folder)
+
+    def _train(self, library: Library) -> None:
+        """Train the models that are missing, or were made by another recipe."""
+        if not self.models:
+            return
+        from citewell.train.training import made_by, train
+        from citewell.train.watching import Watcher
+
+        watcher = self._progress if isinstance(self._progress, Watcher) else None
+        for name in sorted(self.models):
+            if not made_by(library, name):
+                train(library, name, watcher)
 
     def prepare(self, library: Library, pipelines: Sequence[Pipeline]) -> None:
         """Let pipelines make what they need of a library, from other libraries of the set where these have it."""

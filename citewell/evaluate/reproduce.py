@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,14 @@ Figures = dict[str, dict[str, float]]
 """Set to measure to value."""
 
 
+@lru_cache(maxsize=64)
+def _at_hand(name: str) -> bool:
+    """Whether there is such a pipeline, and what trains its models is installed."""
+    from citewell.train.training import can_train
+
+    return name in definitions() and all(can_train(model) for model in pipeline(name).models())
+
+
 @dataclass
 class Line:
     """One row of a study, and ours beside it."""
@@ -40,7 +49,7 @@ class Line:
     def status(self) -> str:
         if not self.row.pipeline:
             return NONE
-        return MEASURED if self.row.pipeline in definitions() else MISSING
+        return MEASURED if _at_hand(self.row.pipeline) else MISSING
 
 
 @dataclass

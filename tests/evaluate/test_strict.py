@@ -236,6 +236,9 @@ def test_a_bibliography_never_names_an_answer_by_another_id(tmp_path: Path) -> N
         name = "spy"
         stages = ()
 
+        def models(self) -> set[str]:
+            return set()
+
         def prepare(self, library: Any, donors: Any) -> None: ...
 
         def rank(self, request: Any) -> Any:

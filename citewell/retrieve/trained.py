@@ -1,0 +1,98 @@
+"""Trained models of a library: arrays in ``DIR/models/NAME``, mapped, and a card that says what they were made from.
+
+The card names the file of arrays that it belongs to and is replaced by a rename, so that a reader sees the old model or the new
+one, whole. Numbers of papers are never reused, so a model stays valid while the library grows: papers that came later have no
+vector until it is trained again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from citewell.errors import CitewellError
+from citewell.library.arrays import Arrays, DamagedFileError, map_arrays
+from citewell.library.library import Library
+from citewell.papers import Ranking
+from citewell.retrieve.best import best_first
+from citewell.retrieve.request import Request
+
+CARD = "card.json"
+
+Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int64]
+
+
+class Card(msgspec.Struct):
+    """What a file of arrays is."""
+
+    file: str
+    bytes: int
+    about: dict[str, Any] = {}
+    """The recipe, the papers and contexts trained on, the seconds it took, the version of citewell."""
+
+
+def model_folder(library: Library, name: str) -> Path:
+    return library.folder / "models" / name
+
+
+def read_card(folder: Path) -> Card | None:
+    """The card of a folder of arrays, None where there is none that can be read."""
+    try:
+        return msgspec.json.decode((folder / CARD).read_bytes(), type=Card)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def load_model(library: Library, name: str) -> Arrays:
+    """The arrays of a model, or one line that says how to get it."""
+    folder = model_folder(library, name)
+    advice = f"run 'citewell train {name} --library {library.folder}'"
+    card = read_card(folder)
+    if card is None:
+        raise CitewellError(f"{library.folder} has no model {name!r}; {advice}")
+    try:
+        return _mapped(folder / card.file, card.bytes)
+    except DamagedFileError as error:
+        raise CitewellError(f"the model {name!r} of {library.folder} is damaged ({error}); {advice}") from None
+
+
+@lru_cache(maxsize=16)
+def _mapped(path: Path, size: int) -> Arrays:
+    return map_arrays(path, size)
+
+
+def untrained(library: Library, name: str) -> int:
+    """How many papers of the library came after the model was trained, and have no vector."""
+    return int((~np.isin(library.index.listed("own"), load_model(library, name)["papers"])).sum())
+
+
+def rows_of(model: Mapping[str, npt.NDArray[Any]], key: str, wanted: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+    """The row of each wanted paper or word (by number or hash), and whether it has one."""
+    known = model[key]
+    rows = np.minimum(np.searchsorted(known, wanted), max(len(known) - 1, 0))
+    return rows, known[rows] == wanted if len(known) else np.zeros(len(wanted), bool)
+
+
+def ranked(request: Request, model: Mapping[str, npt.NDArray[Any]], scores: Floats, size: int) -> Ranking:
+    """The best papers of a model by the scores of its rows, of those that are still there and may be found."""
+    papers: Numbers = model["papers"]
+    live = request.library.index.listed("own")
+    rows = np.flatnonzero(scores > 0)
+    rows = rows[np.isin(papers[rows], live, assume_unique=True)]
+    rows = rows[request.may_find(papers[rows])]
+    if len(rows) > size:  # far fewer are left to sort
+        rows = rows[scores[rows] >= np.partition(scores[rows], -size)[-size]]
+    return best_first(papers[rows], scores[rows].astype(np.float64), size)
+
+
+def picked(model: Mapping[str, npt.NDArray[Any]], scores: Floats, papers: Numbers) -> Floats:
+    """The scores of some papers, 0 for those that the model does not know."""
+    rows, known = rows_of(model, "papers", papers)
+    return np.where(known, scores[rows], np.float32(0)) if len(scores) else np.zeros(len(papers), np.float32)

@@ -1,0 +1,102 @@
+"""Training a model of a library by a recipe: read the corpus, train, save the model with its card."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import msgspec
+import numpy as np
+from filelock import FileLock, Timeout
+
+from citewell import __version__
+from citewell.errors import CitewellError
+from citewell.library.arrays import Arrays
+from citewell.library.library import Library
+from citewell.retrieve.trained import model_folder, read_card
+from citewell.train.corpus import Corpus, read_corpus
+from citewell.train.recipe import Recipe, load_recipe
+from citewell.train.saving import Checkpoints, save
+from citewell.train.watching import Unwatched, Watcher
+
+KINDS = {
+    "lda": "citewell.train.lda",
+    "doc2vec": "citewell.train.doc2vec",
+    "paper2vec": "citewell.train.paper2vec",
+    "hyperdoc2vec": "citewell.train.hyperdoc2vec",
+}
+"""The methods: each a module with `Parameters` and `train`; a new one is a module, a line here, and a recipe."""
+
+
+def train(library: Library, recipe: str | Recipe, watcher: Watcher | None = None) -> dict[str, Any]:
+    """Train a model of the library, and return its card; a training that was killed goes on where it was."""
+    if isinstance(recipe, str):
+        recipe = load_recipe(recipe)
+    folder = model_folder(library, recipe.name)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=0):
+            return _train(library, recipe, watcher or Unwatched())
+    except Timeout:
+        raise CitewellError(f"the model {recipe.name!r} of {library.folder} is being trained; wait for that to end") from None
+
+
+def made_by(library: Library, name: str) -> bool:
+    """Whether the library has this model, made by the recipe as it is now."""
+    card = read_card(model_folder(library, name))
+    return card is not None and card.about.get("recipe") == msgspec.to_builtins(load_recipe(name))
+
+
+def _train(library: Library, recipe: Recipe, watcher: Watcher) -> dict[str, Any]:
+    started = time.monotonic()
+    learn, parameters = _method(recipe)
+    corpus = read_corpus(library, recipe.text, recipe.min_count)
+    folder = model_folder(library, recipe.name)
+    fingerprint = f"{corpus.digest()} {msgspec.json.encode(recipe).decode()}"
+    checkpoints = Checkpoints(folder.with_name(f"{folder.name}.training"), fingerprint)
+    arrays = learn(corpus, parameters, recipe.seed, checkpoints, watcher)
+    about = {
+        "recipe": msgspec.to_builtins(recipe),
+        "papers": len(corpus.papers),
+        "words": len(corpus.hashes),
+        "contexts": len(corpus.cited),
+        "seconds": round(time.monotonic() - started, 1),
+        "citewell": __version__,
+    }
+    save(folder, _by_hash(corpus, arrays), about)
+    checkpoints.clear()
+    return about
+
+
+def can_train(name: str) -> bool:
+    """Whether what a recipe needs is installed."""
+    try:
+        _method(load_recipe(name))
+    except CitewellError:
+        return False
+    return True
+
+
+def _method(recipe: Recipe) -> tuple[Callable[..., Arrays], Any]:
+    try:
+        module = import_module(KINDS[recipe.kind])
+    except ImportError as error:
+        raise CitewellError(
+            f"the recipe {recipe.name!r} needs {error.name}; install it with: pip install 'citewell[train]'"
+        ) from None
+    learn: Callable[..., Arrays] = module.train
+    return learn, msgspec.convert(recipe.parameters, module.Parameters)
+
+
+def _by_hash(corpus: Corpus, arrays: Arrays) -> Arrays:
+    """The arrays with their words in the order of their hashes, in which they are looked up, and vectors with their lengths."""
+    order = np.argsort(corpus.hashes)
+    found = {name: array[order] if name.startswith("words") else array for name, array in arrays.items()}
+    lengths = {
+        f"lengths_of_{name}": np.linalg.norm(array, axis=1).astype(np.float32)
+        for name, array in arrays.items()
+        if name.startswith("docs")
+    }
+    return {"papers": corpus.papers, "words": corpus.hashes[order], "words_counts": corpus.counts[order], **found, **lengths}

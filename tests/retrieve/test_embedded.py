@@ -1,0 +1,133 @@
+"""Retrieval by trained vectors against its definition, written out slowly, on vectors that the test makes up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from citewell.errors import CitewellError
+from citewell.library import Library
+from citewell.papers import Query
+from citewell.pipeline import pipeline
+from citewell.retrieve.embedded import Embedded
+from citewell.retrieve.request import Request
+from citewell.retrieve.trained import load_model, model_folder, untrained
+from citewell.text.analysis import terms
+from citewell.train.saving import save
+
+WORDS = "boats gulls harbour tides photographs wings fog"
+
+
+@pytest.fixture
+def made_up(tiny: Library) -> Library:
+    """A library with a model of random vectors; the paper on tides has none, the review none as a cited one."""
+    draw = np.random.default_rng(1)
+    papers = np.array([num for num in tiny.index.listed("own") if num != tiny.number("tides")])
+    words = np.sort(list(terms(WORDS)))
+    arrays: dict[str, Any] = {
+        "papers": papers,
+        "words": words,
+        "words_in": draw.normal(size=(len(words), 6)).astype(np.float32),
+        "docs_in": draw.normal(size=(len(papers), 6)).astype(np.float32),
+        "docs_out": draw.normal(size=(len(papers), 6)).astype(np.float32),
+    }
+    arrays["docs_out"][papers == tiny.number("review")] = 0
+    lengths = {f"lengths_of_{side}": np.linalg.norm(arrays[side], axis=1) for side in ("docs_in", "docs_out")}
+    save(model_folder(tiny, "made-up"), {**arrays, **lengths}, {})
+    return tiny
+
+
+def slowly(library: Library, text: str, known: list[str], side: str, similarity: str) -> dict[int, float]:
+    model = load_model(library, "made-up")
+    rows = {int(term): row.astype(float) for term, row in zip(model["words"], model["words_in"], strict=True)}
+    parts = [rows[term] for term, (_, times) in terms(text).items() if term in rows for _ in range(int(times))]
+    parts += [model["docs_in"][model["papers"].tolist().index(library.number(name))].astype(float) for name in known]
+    query = np.mean(parts, axis=0)
+    found = {}
+    for num, vector in zip(model["papers"].tolist(), model[side].astype(float), strict=True):
+        if vector.any():
+            cosine = vector @ query / np.linalg.norm(vector) / np.linalg.norm(query)
+            found[num] = (1 + cosine) / 2 if similarity == "cosine" else 1 / (1 + np.exp(-vector @ query))
+    return found
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "product"])
+@pytest.mark.parametrize("known", [[], ["gulls"]])
+def test_scores_are_those_of_the_definition(made_up: Library, similarity: str, known: list[str]) -> None:
+    text = "Boats and more boats in fog, seen by gulls and by nobody"
+    request = Request(made_up, Query(title=text, known=known))
+    papers = made_up.index.listed("own")
+    sides = {side: slowly(made_up, text, known, f"docs_{side}", similarity) for side in ("in", "out")}
+    both = {num: (score + sides["in"][num]) / 2 for num, score in sides["out"].items()}
+    for vectors, expected in (*sides.items(), ("in+out", both)):
+        stage = Embedded("made-up", vectors, similarity)
+        ranking = stage.rank(request)
+        assert dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)
+        assert ranking.scores.tolist() == sorted(ranking.scores, reverse=True)
+        assert stage.score(request, papers).tolist() == pytest.approx(
+            [expected.get(num, 0) for num in papers.tolist()], rel=1e-5
+        )
+
+
+def test_filters_hold_and_what_is_gone_stays_away(made_up: Library) -> None:
+    stage = Embedded("made-up")
+    number = made_up.number
+
+    def found(**filters: Any) -> set[int]:
+        return set(stage.rank(Request(made_up, Query(title="boats", **filters))).papers.tolist())
+
+    assert found() == {number("harbour"), number("gulls"), number("review")}
+    assert found(before=2018) == {number("harbour"), number("gulls")}
+    assert found(exclude=["gulls"]) == {number("harbour"), number("review")}
+    assert untrained(made_up, "made-up") == 1
+    gulls = number("gulls")
+    made_up.remove(["gulls"])
+    assert gulls not in found()
+
+
+def test_a_query_without_a_known_word_finds_nothing(made_up: Library) -> None:
+    stage = Embedded("made-up")
+    request = Request(made_up, Query(title="entirely unrelated"))
+    assert not len(stage.rank(request).papers)
+    assert stage.reasons(request, [made_up.number("harbour")]) == {}
+
+
+def test_reasons_are_the_nearest_words(made_up: Library) -> None:
+    request = Request(made_up, Query(title=WORDS))
+    model = load_model(made_up, "made-up")
+    harbour = made_up.number("harbour")
+    reason = Embedded("made-up").reasons(request, [harbour, made_up.number("tides")])
+    assert list(reason) == [harbour]
+    paper = model["docs_in"][model["papers"].tolist().index(harbour)]
+    nearness = {
+        word: model["words_in"][model["words"].tolist().index(term)]
+        @ paper
+        / np.linalg.norm(model["words_in"][model["words"].tolist().index(term)])
+        for term, (word, _) in terms(WORDS).items()
+    }
+    expected = [word for word in sorted(nearness, key=lambda word: -nearness[word]) if nearness[word] > 0][:5]
+    assert reason[harbour][0].data == expected
+
+
+def test_errors_say_what_to_do(tiny: Library) -> None:
+    with pytest.raises(CitewellError, match="has no model 'lda'; run 'citewell train lda --library"):
+        pipeline("lda").rank(Request(tiny, Query(title="boats")))
+    with pytest.raises(CitewellError, match="no vectors 'sideways'"):
+        pipeline("hyperdoc2vec", vectors="sideways")
+    with pytest.raises(CitewellError, match="compared by cosine or product"):
+        pipeline("hyperdoc2vec", similarity="taste")
+
+
+def test_a_damaged_model_is_said_to_be(made_up: Library) -> None:
+    file = next(model_folder(made_up, "made-up").glob("*.arrays"))
+    file.write_bytes(file.read_bytes()[:-5])
+    with pytest.raises(CitewellError, match=r"is damaged .* run 'citewell train made-up"):
+        Embedded("made-up").rank(Request(made_up, Query(title="boats")))
+
+
+def test_a_pipeline_knows_the_models_of_those_it_is_made_of() -> None:
+    assert pipeline("hybrid23").models() == {"hyperdoc2vec"}
+    assert pipeline("lda").models() == {"lda"}
+    assert pipeline("navigate").models() == set()
