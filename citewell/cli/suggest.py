@@ -14,7 +14,7 @@ from citewell.cli.options import brief, byline, filter_options, json_option, lib
 from citewell.draft.plain import read_draft
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.papers import TARGET_MARK, Query, Suggestion
+from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Suggestion
 from citewell.pipeline import DEFAULT, pipeline
 
 if TYPE_CHECKING:
@@ -169,6 +169,6 @@ def _shortened(text: str, width: int = 160) -> str:
     while length < width and (first > 0 or last < len(words) - 1):
         first, last = max(0, first - 1), min(len(words) - 1, last + 1)
         length = sum(len(word) + 1 for word in words[first : last + 1])
-    shown = " ".join(words[first : last + 1]).replace(TARGET_MARK, "[?]")
-    shown = re.sub(r"\[\?\] ([.,;:)])", r"[?]\1", shown)
+    shown = " ".join(words[first : last + 1]).replace(TARGET_MARK, "[?]").replace(OTHER_MARK, "[…]")
+    shown = re.sub(r"\[([?…])\] ([.,;:)])", r"[\1]\2", shown)
     return f"{'… ' if first else ''}{shown}{' …' if last < len(words) - 1 else ''}"

@@ -112,10 +112,13 @@ class Pools:
     def _build(self, library: Library, cutoff: Cutoff) -> None:
         timeline = self._timeline
         if self._progress:
-            self._progress.total(timeline.dataset.records(self._distractors))
+            size = timeline.dataset.records(self._distractors)
+            self._progress.total(size)
             self._progress.reading(f"{timeline.dataset.name} for its library")
         with library:
             library.take(_both(timeline, cutoff), self._progress)
+        if self._progress:
+            self._progress.read(size, size)
 
     def _of_year(self, year: int) -> list[tuple[int, Paper]]:
         """The papers of one year by date, those without a day first."""
