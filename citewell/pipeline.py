@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -38,14 +38,44 @@ STAGES = {
 
 
 class Stage(Protocol):
-    """One step of a pipeline.
-
-    The first has ``rank(request)``, the others ``refine(request, ranking)``; one that others may ask what it thinks of a given
-    paper has ``score(request, papers)``; one that needs more of a library than its index has ``prepare(library, donors)``;
-    one that needs trained models has ``needs()``, their names.
-    """
+    """One step of a pipeline: all of them give reasons, and each is one or more of the kinds below."""
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]: ...
+
+
+@runtime_checkable
+class Ranks(Protocol):
+    """A first stage."""
+
+    def rank(self, request: Request) -> Ranking: ...
+
+
+@runtime_checkable
+class Refines(Protocol):
+    """A later stage."""
+
+    def refine(self, request: Request, ranking: Ranking) -> Ranking: ...
+
+
+@runtime_checkable
+class Scores(Protocol):
+    """A stage that others may ask what it thinks of given papers."""
+
+    def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]: ...
+
+
+@runtime_checkable
+class Prepares(Protocol):
+    """A stage that needs more of a library than its index, and can make it."""
+
+    def prepare(self, library: Library, donors: Sequence[Path]) -> None: ...
+
+
+@runtime_checkable
+class Needs(Protocol):
+    """A stage that needs trained models; only `citewell.train` can make them."""
+
+    def needs(self) -> set[str]: ...
 
 
 @dataclass(frozen=True)
@@ -59,21 +89,27 @@ class Pipeline:
     def rank(self, request: Request) -> Ranking:
         """Papers for the request, best first."""
         first, *others = self.stages
-        ranking: Ranking = first.rank(request)  # type: ignore[attr-defined]
+        if not isinstance(first, Ranks):
+            raise CitewellError(f"the pipeline {self.name!r} begins with a stage that needs a ranking to start from")
+        ranking = first.rank(request)
         for stage in others:
-            ranking = stage.refine(request, ranking)  # type: ignore[attr-defined]
+            if not isinstance(stage, Refines):
+                raise CitewellError(f"the pipeline {self.name!r} has a stage that can only come first in a later place")
+            ranking = stage.refine(request, ranking)
         return ranking
 
     def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
         """Let every stage make of the library what it needs; `donors` are libraries of the same papers that may have it."""
         for stage in self.stages:
-            if hasattr(stage, "prepare"):
+            if isinstance(stage, Prepares):
                 stage.prepare(library, donors)
 
     def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """What the last stage thinks of papers that it may not have found."""
-        scores: npt.NDArray[np.float32] = self.stages[-1].score(request, papers)  # type: ignore[attr-defined]
-        return scores
+        last = self.stages[-1]
+        if not isinstance(last, Scores):
+            raise CitewellError(f"the pipeline {self.name!r} cannot score papers that it did not find itself")
+        return last.score(request, papers)
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         """What each stage has to say for some papers, the last stage first."""
@@ -87,7 +123,7 @@ class Pipeline:
         """The trained models that the stages, and the pipelines that they put together, need."""
         needed: set[str] = set()
         for stage in self.stages:
-            needed |= stage.needs() if hasattr(stage, "needs") else set()
+            needed |= stage.needs() if isinstance(stage, Needs) else set()
             inner = (*getattr(stage, "of", ()), getattr(stage, "by", None))
             needed |= {name for each in inner if isinstance(each, Pipeline) for name in each.models()}
         return needed

@@ -89,7 +89,15 @@ def _tables(dataset: DataSet) -> Iterator[tuple[str, str, dict[str, bool], list[
 def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipelines: list[str]) -> dict[str, Any]:
     click.echo(key, err=True)
     with Bar() as bar:
-        evaluation = Evaluation(folder, task, sample=SAMPLE, progress=bar, watcher=bar, **rules)  # type: ignore[arg-type]
+        evaluation = Evaluation(
+            folder,
+            task,
+            sample=SAMPLE,
+            distractors=rules.get("distractors", False),
+            with_bibliography=rules.get("with_bibliography", False),
+            progress=bar,
+            watcher=bar,
+        )
         report = evaluation.report(pipelines, baseline=BASELINE)
         if not rules:
             _draw(report, evaluation)

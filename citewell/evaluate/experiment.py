@@ -123,11 +123,9 @@ def conduct(
         watcher.asking(len(ordered))
     load_compiled()
     cold = list(pipelines)
-    pools.models = {name for pipeline in pipelines for name in pipeline.models()}
     started = time.process_time() - pools.seconds
-    with pools.at(sorted({question.date for question in ordered})) as libraries:
+    with pools.at(sorted({question.date for question in ordered}), pipelines) as libraries:
         for library, (date, group) in zip(libraries, groupby(ordered, key=lambda question: question.date), strict=True):
-            pools.prepare(library, pipelines)
             bench = Bench(library, pools.naming, Cutoff(date, pools.links_until), names, lenient, with_sentences)
             for batch in _batches(list(group)):
                 answers = bench.answers(batch)

@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
@@ -48,33 +48,34 @@ class Pools:
         self.links_until = timeline.split.links_until
         self.seconds = 0.0
         """CPU time that went into building."""
-        self.models: set[str] = set()
-        """The trained models that libraries must have; a library that grows day by day has those of last year."""
 
     @contextmanager
-    def at(self, dates: list[int]) -> Iterator[Iterator[Library]]:
-        """The library as it stood at each of `dates`, which must ascend."""
+    def at(self, dates: list[int], pipelines: Sequence[Pipeline] = ()) -> Iterator[Iterator[Library]]:
+        """The library as it stood at each of `dates`, which must ascend, with all that `pipelines` need of it."""
         with tempfile.TemporaryDirectory(prefix="citewell-", dir=_made(cache_folder())) as scratch:
-            yield self._at(dates, Path(scratch))
+            yield self._at(dates, pipelines, Path(scratch))
 
-    def _at(self, dates: list[int], scratch: Path) -> Iterator[Library]:
+    def _at(self, dates: list[int], pipelines: Sequence[Pipeline], scratch: Path) -> Iterator[Library]:
+        # A library that grows day by day keeps the models of the last year's, of which it is a copy.
+        models = {name for pipeline in pipelines for name in pipeline.models()}
         growing: _Growing | None = None
         for date in dates:
             before = time.process_time()
             if date % 10_000 == END_OF_YEAR:
-                library = self.cached(date)
+                library = self.cached(date, models)
             else:
                 year = date // 10_000
                 if growing is None or growing.year != year:
                     folder = scratch / str(year)
-                    shutil.copytree(self.cached((year - 1) * 10_000 + END_OF_YEAR).folder, folder)
+                    shutil.copytree(self.cached((year - 1) * 10_000 + END_OF_YEAR, models).folder, folder)
                     growing = _Growing(Library(folder), year, self._of_year(year))
                 library = growing.until(date)
+            self._prepare(library, pipelines)
             self.seconds += time.process_time() - before
             with library:
                 yield library
 
-    def cached(self, date: int) -> Library:
+    def cached(self, date: int, models: Iterable[str] = ()) -> Library:
         """The library as it stood at the end of a year, from the cache or made now."""
         cutoff = Cutoff(date, self._timeline.split.links_until)
         folder = cache_folder() / self._name(cutoff)
@@ -85,29 +86,24 @@ class Pools:
                 self._build(Library(making), cutoff)
                 making.rename(folder)
             with Library(folder) as library:
-                self._train(library)
+                self._train(library, models)
         return Library(folder)
 
-    def _train(self, library: Library) -> None:
+    def _train(self, library: Library, models: Iterable[str]) -> None:
         """Train the models that are missing, or were made by another recipe."""
-        if not self.models:
-            return
-        from citewell.train.training import made_by, train
-        from citewell.train.watching import Watcher
+        for name in sorted(models):
+            from citewell.train.training import made_by, train
+            from citewell.train.watching import Watcher
 
-        watcher = self._progress if isinstance(self._progress, Watcher) else None
-        for name in sorted(self.models):
             if not made_by(library, name):
-                train(library, name, watcher)
+                train(library, name, self._progress if isinstance(self._progress, Watcher) else None)
 
-    def prepare(self, library: Library, pipelines: Sequence[Pipeline]) -> None:
+    def _prepare(self, library: Library, pipelines: Sequence[Pipeline]) -> None:
         """Let pipelines make what they need of a library, from other libraries of the set where these have it."""
-        before = time.process_time()
         prefix = f"{safe_name(self._timeline.dataset.name)}-"
         donors = [path for path in sorted(cache_folder().glob(f"{prefix}*")) if path.is_dir() and path != library.folder]
         for pipeline in pipelines:
             pipeline.prepare(library, donors)
-        self.seconds += time.process_time() - before
 
     def _build(self, library: Library, cutoff: Cutoff) -> None:
         timeline = self._timeline

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.request import Request
@@ -37,6 +38,13 @@ class Fusion:
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         return all_reasons(self.of, request, papers)
+
+
+def one_each(weights: Sequence[float], components: Sequence[Component]) -> Sequence[float]:
+    """The weight of each component; 1 for all where none is given."""
+    if weights and len(weights) != len(components):
+        raise CitewellError(f"a fusion of {len(components)} pipelines needs as many weights")
+    return weights or (1.0,) * len(components)
 
 
 def side_by_side(rankings: Sequence[Ranking]) -> tuple[Numbers, Numbers]:

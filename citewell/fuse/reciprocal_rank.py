@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from citewell.errors import CitewellError
-from citewell.fuse.components import Component, Fusion, side_by_side
+from citewell.fuse.components import Component, Fusion, one_each, side_by_side
 from citewell.papers import Ranking
 from citewell.retrieve.best import best_first
 from citewell.retrieve.request import Request
@@ -25,8 +24,6 @@ class ReciprocalRank(Fusion):
 
     def rank(self, request: Request) -> Ranking:
         papers, ranks = side_by_side([component.rank(request) for component in self.of])
-        weights = np.array(self.weights or [1.0] * len(self.of))
-        if len(weights) != len(self.of):
-            raise CitewellError(f"a fusion of {len(self.of)} pipelines needs as many weights")
+        weights = np.array(one_each(self.weights, self.of))
         shares = np.where(ranks > 0, weights[:, None] / (self.k + ranks), 0.0)
         return best_first(papers, shares.sum(axis=0), self.size)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from citewell.errors import CitewellError
-from citewell.fuse.components import Component, Fusion, side_by_side
+from citewell.fuse.components import Component, Fusion, one_each, side_by_side
 from citewell.papers import Ranking
 from citewell.retrieve.best import best_first
 from citewell.retrieve.request import Request
@@ -25,9 +24,7 @@ class WeightedSum(Fusion):
     def rank(self, request: Request) -> Ranking:
         rankings = [component.rank(request) for component in self.of]
         papers, ranks = side_by_side(rankings)
-        weights = self.weights or (1.0,) * len(self.of)
-        if len(weights) != len(self.of):
-            raise CitewellError(f"a fusion of {len(self.of)} pipelines needs as many weights")
+        weights = one_each(self.weights, self.of)
         total = np.zeros(len(papers))
         for weight, ranking, places in zip(weights, rankings, ranks, strict=True):
             if len(ranking.papers):

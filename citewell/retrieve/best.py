@@ -49,3 +49,9 @@ def best_first(papers: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], s
     order = np.lexsort((papers, -scores))[:size]
     order = order[scores[order] > 0]
     return Ranking(papers[order], scores[order].astype(np.float32))
+
+
+def first_of_each(papers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Each paper once, in the order in which they come."""
+    _, first = np.unique(papers, return_index=True)
+    return papers[np.sort(first)]

@@ -9,27 +9,25 @@ Nearness is (1 + cosine) / 2, or, where length tells too, the logistic function 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.library.arrays import Arrays
-from citewell.papers import Ranking, Reason
-from citewell.retrieve.query_terms import query_terms
 from citewell.retrieve.request import Request
-from citewell.retrieve.trained import Floats, load_model, picked, ranked, rows_of
+from citewell.retrieve.trained import Floats, Trained, rows_of, words_of
 
 VECTORS = ("in", "out", "in+out")
 SIMILARITIES = ("cosine", "product")
 
-_SHOWN_WORDS = 5
 _STEPS = 30
 _RATE = np.float32(0.2)
 
 
 @dataclass(frozen=True)
-class Embedded:
+class Embedded(Trained):
     """The stage; its parameters are those of ``pipelines.toml``."""
 
     model: str = "hyperdoc2vec"
@@ -45,36 +43,13 @@ class Embedded:
         if self.similarity not in SIMILARITIES:
             raise CitewellError(f"vectors are compared by {' or '.join(SIMILARITIES)}, not by {self.similarity!r}")
 
-    def needs(self) -> set[str]:
-        """The models that must have been trained."""
-        return {self.model}
+    kind_of_reason: ClassVar[tuple[str, str]] = ("vectors", "near to")
 
-    def rank(self, request: Request) -> Ranking:
-        return ranked(request, load_model(request.library, self.model), self._scores(request), self.size)
+    def shares(self, request: Request, model: Arrays, row: int) -> tuple[list[str], Floats]:
+        words, weights, vectors = self._words(request, model)
+        return words, weights * _cosines(vectors, sum(model[side][row] for side in self._sides()))
 
-    def score(self, request: Request, papers: npt.NDArray[np.int64]) -> Floats:
-        """The scores of some papers, 0 for those without a vector."""
-        return picked(load_model(request.library, self.model), self._scores(request), papers)
-
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        """For each paper the words of the query whose vectors are nearest to its own."""
-        model = load_model(request.library, self.model)
-        words, vectors, weights = self._words(request, model)
-        rows, known = rows_of(model, "papers", np.array(papers, np.int64))
-        found = {}
-        for num, row in zip(np.array(papers)[known].tolist(), rows[known].tolist(), strict=True):
-            nearness = weights * _cosines(vectors, sum(model[side][row] for side in self._sides()))
-            nearest = [words[at] for at in np.argsort(-nearness, kind="stable")[:_SHOWN_WORDS] if nearness[at] > 0]
-            if nearest:
-                found[num] = [Reason("vectors", "near to " + ", ".join(nearest), nearest)]
-        return found
-
-    def _scores(self, request: Request) -> Floats:
-        return request.remember(f"scores of {self}", lambda: self._score_all(request))
-
-    def _score_all(self, request: Request) -> Floats:
-        """The score of every row of the model; 0 for all where the query has no word that it knows."""
-        model = load_model(request.library, self.model)
+    def score_all(self, request: Request, model: Arrays) -> Floats:
         query = self.query_vector(request, model)
         if not query.any():
             return np.zeros(len(model["papers"]), np.float32)
@@ -95,7 +70,7 @@ class Embedded:
 
     def query_vector(self, request: Request, model: Arrays) -> Floats:
         """The query as a vector among those of the words."""
-        _, vectors, weights = self._words(request, model)
+        _, weights, vectors = self._words(request, model)
         if "drawn" in model:
             return foretelling(vectors, weights, model["drawn"], int(model["negatives"][0]))
         if "docs_out" in model and len(known := request.known()):
@@ -106,12 +81,7 @@ class Embedded:
         return mean
 
     def _words(self, request: Request, model: Arrays) -> tuple[list[str], Floats, Floats]:
-        """The words of the query that the model knows, their vectors, and what each counts."""
-        terms = query_terms(request, self.form, 0)
-        rows, known = rows_of(model, "words", np.array(list(terms), np.int64))
-        words = [word for (word, _), here in zip(terms.values(), known, strict=True) if here]
-        weights = np.array([weight for _, weight in terms.values()], np.float32)[known]
-        return words, model["words_in" if "words_in" in model else "words_out"][rows[known]], weights
+        return words_of(request, self.form, model, "words_in" if "words_in" in model else "words_out")
 
     def _sides(self) -> list[str]:
         return [f"docs_{side}" for side in self.vectors.split("+")]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.papers import Ranking, Reason
-from citewell.retrieve.best import best_first
+from citewell.retrieve.best import best_first, first_of_each
 from citewell.retrieve.request import Request
 
 Numbers = npt.NDArray[np.int64]
@@ -43,7 +43,7 @@ class Linked:
         known = np.array(
             [num for name in request.query.known if (num := request.library.store.find(name)) is not None], np.int64
         )
-        best = _once(np.concatenate([known, ranking.papers[: self.seeds]]))
+        best = first_of_each(np.concatenate([known, ranking.papers[: self.seeds]]))
         weights = 1.0 / np.log2(np.arange(len(best)) + 2)
         weights[: len(known)] = 1.0
         between, counts = graph.neighbours(there, best)
@@ -58,9 +58,3 @@ class Linked:
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         said = "cited together with" if self.kind_of_link == "co-citation" else "cites the same papers as"
         return {num: [Reason("links", f"{said} the best matches")] for num in papers}
-
-
-def _once(papers: Numbers) -> Numbers:
-    """Each paper once, in the order in which they come."""
-    _, first = np.unique(papers, return_index=True)
-    return papers[np.sort(first)]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import Ranking, Reason
-from citewell.retrieve.best import best_first
+from citewell.retrieve.best import best_first, first_of_each
 from citewell.retrieve.request import Request
 
 Numbers = npt.NDArray[np.int64]
@@ -80,7 +80,7 @@ class Navigate:
         found = request.may_find(targets)
         targets, starts = targets[found], starts[found]
         request.notes.setdefault(self._name(), []).append((best[starts], targets))
-        new = _first_of_each(targets)
+        new = first_of_each(targets)
         new = new[~np.isin(new, best)][: max(0, self.total - len(best))]
         union = np.concatenate([best, new])
         scores = self.by.score(request, union).astype(np.float64)
@@ -103,12 +103,6 @@ class Navigate:
     def __post_init__(self) -> None:
         if self.direction not in ("cites", "cited_by"):
             raise CitewellError(f"navigation goes along 'cites' or 'cited_by', not {self.direction!r}")
-
-
-def _first_of_each(papers: Numbers) -> Numbers:
-    """Each paper once, in the order in which they come."""
-    _, first = np.unique(papers, return_index=True)
-    return papers[np.sort(first)]
 
 
 def _votes(union: Numbers, targets: Numbers, starts: Numbers) -> npt.NDArray[np.float64]:

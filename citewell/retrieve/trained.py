@@ -7,10 +7,11 @@ vector until it is trained again.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -19,11 +20,14 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.library.arrays import Arrays, DamagedFileError, map_arrays
 from citewell.library.library import Library
-from citewell.papers import Ranking
+from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import best_first
+from citewell.retrieve.query_terms import query_terms
 from citewell.retrieve.request import Request
 
 CARD = "card.json"
+
+_SHOWN_WORDS = 5
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
@@ -71,6 +75,63 @@ def _mapped(path: Path, size: int) -> Arrays:
 def untrained(library: Library, name: str) -> int:
     """How many papers of the library came after the model was trained, and have no vector."""
     return int((~np.isin(library.index.listed("own"), load_model(library, name)["papers"])).sum())
+
+
+class Trained(ABC):
+    """A stage that scores the rows of one trained model; how is all that the methods differ in."""
+
+    model: str
+    size: int
+
+    def needs(self) -> set[str]:
+        """The models that must have been trained."""
+        return {self.model}
+
+    def rank(self, request: Request) -> Ranking:
+        return ranked(request, self.arrays(request), self._scores(request), self.size)
+
+    def score(self, request: Request, papers: Numbers) -> Floats:
+        """The scores of some papers, 0 for those that the model does not know."""
+        return picked(self.arrays(request), self._scores(request), papers)
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        """For each paper the words of the query that it was found by."""
+        model = self.arrays(request)
+        rows, known = rows_of(model, "papers", np.array(papers, np.int64))
+        kind, said = self.kind_of_reason
+        found = {}
+        for num, row in zip(np.array(papers)[known].tolist(), rows[known].tolist(), strict=True):
+            words, shares = self.shares(request, model, row)
+            most = [words[at] for at in np.argsort(-shares, kind="stable")[:_SHOWN_WORDS] if shares[at] > 0]
+            if most:
+                found[num] = [Reason(kind, f"{said} {', '.join(most)}", most)]
+        return found
+
+    def arrays(self, request: Request) -> Arrays:
+        return load_model(request.library, self.model)
+
+    def _scores(self, request: Request) -> Floats:
+        return request.remember(f"scores of {self}", lambda: self.score_all(request, self.arrays(request)))
+
+    kind_of_reason: ClassVar[tuple[str, str]]
+    """The kind of its reasons, and how their sentence begins."""
+
+    @abstractmethod
+    def score_all(self, request: Request, model: Arrays) -> Floats:
+        """The score of every row of the model; 0 for all where the query has no word that it knows."""
+
+    @abstractmethod
+    def shares(self, request: Request, model: Arrays, row: int) -> tuple[list[str], Floats]:
+        """The words of the query that the model knows, and how much each speaks for the paper of a row."""
+
+
+def words_of(request: Request, form: str, model: Arrays, key: str) -> tuple[list[str], Floats, Floats]:
+    """The words of the query that the model knows, what each counts, and its row of the array called `key`."""
+    terms = query_terms(request, form, 0)
+    rows, known = rows_of(model, "words", np.array(list(terms), np.int64))
+    words = [word for (word, _), here in zip(terms.values(), known, strict=True) if here]
+    weights = np.array([weight for _, weight in terms.values()], np.float32)[known]
+    return words, weights, model[key][rows[known]]
 
 
 def rows_of(model: Mapping[str, npt.NDArray[Any]], key: str, wanted: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:

@@ -17,7 +17,7 @@ from citewell.library import Library
 from citewell.papers import Query
 from citewell.pipeline import pipeline
 from citewell.retrieve.request import Request
-from citewell.retrieve.topics import mixture
+from citewell.retrieve.topics import Topics, mixture
 from citewell.retrieve.trained import load_model
 from citewell.train.corpus import read_corpus
 from citewell.train.training import train
@@ -109,7 +109,8 @@ def test_scores_of_lda_are_cosines_of_mixtures(small: Library) -> None:
     model = load_model(small, "lda")
     request = Request(small, Query(title="ferry fog harbour", before=2019))
     ranking = pipeline("lda").rank(request)
-    gamma = pipeline("lda").stages[0]._mixture(request)  # type: ignore[attr-defined]
+    stage = Topics("lda")
+    gamma = stage._mixture(request, stage.arrays(request))
     rows = np.searchsorted(model["papers"], ranking.papers)
     expected = [row @ gamma / np.linalg.norm(row) / np.linalg.norm(gamma) for row in model["docs"][rows].astype(float)]
     np.testing.assert_allclose(ranking.scores, expected, rtol=1e-5)
