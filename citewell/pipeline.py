@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from importlib import import_module
@@ -78,6 +78,13 @@ class Needs(Protocol):
     def needs(self) -> set[str]: ...
 
 
+@runtime_checkable
+class Tells(Protocol):
+    """A stage that may have something to say of a library: what it cannot find there, and how to mend that."""
+
+    def notes(self, library: Library) -> list[str]: ...
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """A named row of stages."""
@@ -121,12 +128,20 @@ class Pipeline:
 
     def models(self) -> set[str]:
         """The trained models that the stages, and the pipelines that they put together, need."""
-        needed: set[str] = set()
+        return {name for stage in self._all_stages() if isinstance(stage, Needs) for name in stage.needs()}
+
+    def notes(self, library: Library) -> list[str]:
+        """What a user should know of the answers that this library gives: one line each, none twice."""
+        notes = [note for stage in self._all_stages() if isinstance(stage, Tells) for note in stage.notes(library)]
+        return list(dict.fromkeys(notes))
+
+    def _all_stages(self) -> Iterator[Stage]:
+        """The stages, each followed by those of the pipelines that it puts together."""
         for stage in self.stages:
-            needed |= stage.needs() if isinstance(stage, Needs) else set()
-            inner = (*getattr(stage, "of", ()), getattr(stage, "by", None))
-            needed |= {name for each in inner if isinstance(each, Pipeline) for name in each.models()}
-        return needed
+            yield stage
+            for inner in (*getattr(stage, "of", ()), getattr(stage, "by", None)):
+                if isinstance(inner, Pipeline):
+                    yield from inner._all_stages()
 
     def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
         """The sentences of some papers that bear on the request, best first."""
@@ -200,6 +215,8 @@ def _stage(parameters: Mapping[str, Any], overrides: Mapping[str, Any]) -> Stage
             chosen[whole] = {**chosen.get(whole, {}), part: value} if part else value
     for field in fields(kind):
         if field.name in chosen:
+            if isinstance(field.default, tuple) and not isinstance(chosen[field.name], tuple):
+                chosen[field.name] = (chosen[field.name],)
             _check_type(field.name, field.default, chosen[field.name])
     stage: Stage = kind(**chosen)
     return stage

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from citewell.library import Library
+
+os.environ["CITEWELL_BACKGROUND"] = "off"  # no test leaves a process behind, but for those that are about that
 
 TINY: list[dict[str, Any]] = [
     {
@@ -59,6 +63,40 @@ def tiny_file(tmp_path: Path) -> Path:
     path = tmp_path / "tiny.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in TINY))
     return path
+
+
+@pytest.fixture
+def tiny_models(tmp_path: Path) -> Path:
+    """A folder for ``$CITEWELL_MODELS`` with an encoder called minilm that has eight dimensions and knows a few words."""
+    onnx, tokenizers = pytest.importorskip("onnx"), pytest.importorskip("tokenizers")
+    words = ["[UNK]", "boats", "gulls", "harbour", "tides", "photographs"]
+    table = np.random.default_rng(1).normal(size=(len(words), 8)).astype(np.float32)
+    make, types = onnx.helper, onnx.TensorProto
+    graph = make.make_graph(
+        [
+            make.make_node("Gather", ["table", "ids"], ["rows"]),
+            make.make_node("Cast", ["mask"], ["counts"], to=types.FLOAT),
+            make.make_node("Unsqueeze", ["counts", "last"], ["column"]),
+            make.make_node("Mul", ["rows", "column"], ["counted"]),
+            make.make_node("ReduceSum", ["counted", "middle"], ["sums"], keepdims=0),
+            make.make_node("LpNormalization", ["sums"], ["vectors"], axis=1, p=2),
+        ],
+        "tiny",
+        [make.make_tensor_value_info(name, types.INT32, ["texts", "tokens"]) for name in ("ids", "mask")],
+        [make.make_tensor_value_info("vectors", types.FLOAT, ["texts", 8])],
+        [
+            onnx.numpy_helper.from_array(table, "table"),
+            onnx.numpy_helper.from_array(np.array([2]), "last"),
+            onnx.numpy_helper.from_array(np.array([1]), "middle"),
+        ],
+    )
+    folder = tmp_path / "models" / "minilm"
+    folder.mkdir(parents=True)
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8), folder / "model.onnx")
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: at for at, word in enumerate(words)}, "[UNK]"))
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder.parent
 
 
 @pytest.fixture

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
-from citewell.cli.options import json_option, library_option, print_json
+from citewell.cli.options import json_option, library_option, print_json, tell
+from citewell.errors import CitewellError
 from citewell.library.adding import Outcome
+from citewell.library.arrays import DamagedFileError
 from citewell.library.library import Library
 
 _SHOWN_PROBLEMS = 20
@@ -17,9 +19,15 @@ _SHOWN_PROBLEMS = 20
 @click.command("add")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 @click.option("--distractors", is_flag=True, help="Of a data set, take the papers that nobody in it cites too.")
+@click.option(
+    "--vectors/--no-vectors",
+    default=True,
+    show_default=True,
+    help="Make the papers' vectors in the background, where an encoder is installed; $CITEWELL_BACKGROUND=off: never.",
+)
 @library_option
 @json_option
-def command(paths: tuple[Path, ...], distractors: bool, library: Library, as_json: bool) -> None:
+def command(paths: tuple[Path, ...], distractors: bool, vectors: bool, library: Library, as_json: bool) -> None:
     """Add papers from files, folders or data sets.
 
     The format is found by content: BibTeX, RIS, CSL-JSON, citewell's JSON lines and data sets, OpenAlex, Semantic Scholar,
@@ -36,8 +44,21 @@ def command(paths: tuple[Path, ...], distractors: bool, library: Library, as_jso
         print_json(outcome)
     else:
         _report(outcome, library)
+    if vectors and _started_encoding(library) and not as_json:
+        click.echo("vectors are being made in the background; 'citewell library info' shows how far they are")
     if outcome.skipped and not (outcome.papers or outcome.contexts):
         sys.exit(1)
+
+
+def _started_encoding(library: Library) -> bool:
+    """Start making vectors; what keeps it from starting does not undo the add."""
+    from citewell.library.background import encode_in_background
+
+    try:
+        return encode_in_background(library)
+    except (CitewellError, DamagedFileError, OSError) as error:
+        tell([f"the papers are added, but their vectors cannot be made: {error}"])
+        return False
 
 
 def _report(outcome: Outcome, library: Library) -> None:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
-from citewell.cli.options import json_option, library_option, print_json
+from citewell.cli.options import json_option, library_option, print_json, tell
 from citewell.library.library import Library
+
+if TYPE_CHECKING:
+    from citewell.library.standing import Standing
+    from citewell.retrieve.trained import Model
+
+_USUAL = ("minilm", "own")
+"""The encoder and the text that ``encode`` takes if none is named."""
 
 
 @click.group("library")
@@ -20,10 +28,14 @@ def command() -> None:
 @library_option
 @json_option
 def info(library: Library, as_json: bool) -> None:
-    """Count papers, citations, contexts, sentences, segments and bytes."""
+    """Count papers, citations, contexts, sentences, segments and bytes; say how vectors and trained models stand."""
+    from citewell.library.standing import standings
+    from citewell.retrieve.trained import trained
+
     found = library.info()
+    vectors, models = standings(library), trained(library)
     if as_json:
-        print_json(found)
+        print_json({**found, "vectors": vectors, "models": models})
         return
     postings = ", ".join(f"{name} {count:,}" for name, count in found["postings"].items())
     for label, value in (
@@ -33,9 +45,44 @@ def info(library: Library, as_json: bool) -> None:
         ("contexts", f"{found['contexts']:,} ({found['waiting_contexts']:,} more wait for their citing paper)"),
         ("sentences", f"{found['sentences']:,}"),
         ("index", f"{found['segments']:,} segments; texts: {postings}; {found['to_index']:,} papers to index"),
+        *(("vectors", _of_vectors(each)) for each in vectors),
+        ("models", "; ".join(map(_of_model, models))),
         ("on disk", f"{found['bytes'] / 1e6:,.1f} MB"),
     ):
-        click.echo(f"{label:>10}  {value}")
+        if value:
+            click.echo(f"{label:>10}  {value}")
+
+
+def _of_vectors(standing: Standing) -> str:
+    """How the vectors of one encoder and text stand."""
+    which = f"{standing.encoder} of {standing.text} text"
+    if standing.damage:
+        return f"{which}: {standing.damage}"
+    if standing.at_work:
+        left = "" if standing.seconds_left is None else f", {_rough(standing.seconds_left)} to go"
+        return f"{which}: {standing.papers:,} of {standing.of:,} papers; being encoded now{left}"
+    if standing.complete:
+        return f"{which}: {standing.papers:,} papers"
+    usual = (standing.encoder, standing.text) == _USUAL
+    command = "citewell library encode" + ("" if usual else f" --encoder {standing.encoder} --text {standing.text}")
+    if standing.papers == standing.of:
+        return f"{which}: {standing.papers:,} papers, some of which may have changed; '{command}' looks"
+    return f"{which}: {standing.papers:,} of {standing.of:,} papers; '{command}' goes on"
+
+
+def _rough(seconds: float) -> str:
+    """A time as one would say it."""
+    if seconds < 60:
+        return "less than a minute"
+    count, unit = (seconds / 3600, "hour") if seconds >= 90 * 60 else (seconds / 60, "minute")
+    return f"about {count:.0f} {unit}{'' if round(count) == 1 else 's'}"
+
+
+def _of_model(model: Model) -> str:
+    if model.damage:
+        return model.damage
+    later = f"; {model.later:,} came later" if model.later else ""
+    return f"{model.name} ({model.papers:,} papers{later})"
 
 
 @command.command("check")
@@ -94,22 +141,25 @@ def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
 
 
 @command.command("encode")
-@click.option("--encoder", "name", default="minilm", show_default=True, help="Which encoder; see docs/how-it-works.md.")
-@click.option("--text", type=click.Choice(["own", "cited", "citing"]), default="own", show_default=True, help="Which text.")
+@click.option("--encoder", "name", default=_USUAL[0], show_default=True, help="Which encoder; see docs/how-it-works.md.")
+@click.option("--text", type=click.Choice(["own", "cited", "citing"]), default=_USUAL[1], show_default=True, help="Which text.")
 @library_option
 @json_option
 def encode(name: str, text: str, library: Library, as_json: bool) -> None:
     """Give papers the vectors that dense retrieval needs, where they are new or have changed.
 
-    Killed or interrupted, it goes on where it was the next time.
+    Killed or interrupted, it goes on where it was the next time. While another process makes them ('citewell add' starts one),
+    it waits for that one and shows how far it is.
     """
     from citewell.cli.progress import Bar
-    from citewell.library.encoding import encode
+    from citewell.library.standing import at_work, encode_openly, follow
     from citewell.library.vectors import Shelf
-    from citewell.models.encoder import load
 
+    if at_work(library, name, text):
+        tell(["another process is making these vectors already; waiting for it"])
     with library, Bar() as bar:
-        made = encode(library, load(name), text, start=bar.indexing, report=bar.indexed)
+        follow(library, name, text, bar.indexing, bar.indexed)
+        made = encode_openly(library, name, text, bar.indexing, bar.indexed)
     count = Shelf(library.folder, name, text).count()
     if as_json:
         print_json({"encoder": name, "text": text, "encoded": made, "vectors": count})

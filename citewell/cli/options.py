@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,7 +62,12 @@ def print_json(value: object) -> None:
 
 def warn(library: Library) -> None:
     """Say on standard error what of the index is damaged."""
-    for line in library.index.warnings:
+    tell(library.index.warnings)
+
+
+def tell(notes: Iterable[str]) -> None:
+    """Say on standard error what is for a person alone, a line each."""
+    for line in notes:
         print(f"citewell: {line}", file=sys.stderr)
 
 

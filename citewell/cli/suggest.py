@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.options import brief, byline, filter_options, json_option, library_option, print_json, warn
+from citewell.cli.options import brief, byline, filter_options, json_option, library_option, print_json, tell, warn
 from citewell.draft.plain import read_draft
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Suggestion
+from citewell.papers import TARGET_MARK, Query, Suggestion
 from citewell.pipeline import DEFAULT, pipeline
+from citewell.text.marks import shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,7 +75,9 @@ def command(
         query.exclude = list(filters["exclude"])
     warn(library)
     chosen = pipeline(name)
-    _print([(query, chosen.suggest(library, query, size)) for query in queries], "json" if as_json else form)
+    answers = [(query, chosen.suggest(library, query, size)) for query in queries]
+    tell(chosen.notes(library))
+    _print(answers, "json" if as_json else form)
 
 
 def _from_options(title: str, abstract: str, context: str, topic: str) -> Query:
@@ -154,21 +156,7 @@ def print_tables(answers: Answers, console: Console | None = None) -> None:
 def _heading(query: Query) -> str:
     match query.task:
         case "local":
-            return f"At the gap: {_shortened(query.context)}"
+            return f"At the gap: {shortened(query.context)}"
         case "paragraph":
-            return f"For the paragraph: {_shortened(query.context)}"
-    return f"For the whole of: {query.title or _shortened(query.abstract)}"
-
-
-def _shortened(text: str, width: int = 160) -> str:
-    """The words of `text` round its gap, as many as fit."""
-    words = text.split()
-    gap = next((at for at, word in enumerate(words) if TARGET_MARK in word), 0)
-    first = last = gap
-    length = len(words[gap]) if words else 0
-    while length < width and (first > 0 or last < len(words) - 1):
-        first, last = max(0, first - 1), min(len(words) - 1, last + 1)
-        length = sum(len(word) + 1 for word in words[first : last + 1])
-    shown = " ".join(words[first : last + 1]).replace(TARGET_MARK, "[?]").replace(OTHER_MARK, "[…]")
-    shown = re.sub(r"\[([?…])\] ([.,;:)])", r"[\1]\2", shown)
-    return f"{'… ' if first else ''}{shown}{' …' if last < len(words) - 1 else ''}"
+            return f"For the paragraph: {shortened(query.context)}"
+    return f"For the whole of: {query.title or shortened(query.abstract)}"

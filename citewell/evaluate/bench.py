@@ -19,6 +19,7 @@ from citewell.evaluate.measures import Values
 from citewell.evaluate.names import Names
 from citewell.evaluate.questions import Question
 from citewell.evaluate.strict import Cutoff, sees_papers
+from citewell.evaluate.term_overlap import is_overlap, overlap
 from citewell.evaluate.trec import strictly_falling
 from citewell.library import Library
 from citewell.library.postings import BLOCK
@@ -51,7 +52,8 @@ class Bench:
         with_sentences: bool,
     ) -> None:
         self._library = library
-        self._measures = names
+        self._measures = [name for name in names if not is_overlap(name)]
+        self._overlaps = [name for name in names if is_overlap(name)]
         self._lenient = lenient
         self._views = ("", *snippets.VIEWS) if with_sentences else ("",)
         self._names = Names(library, naming)
@@ -118,9 +120,9 @@ class Bench:
         runs.pop(snippets.GIVEN, None)
         return runs, refused, injected
 
-    def measure(self, answers: Answers, runs: Runs) -> dict[str, Values]:
+    def measure(self, batch: Sequence[Question], answers: Answers, runs: Runs) -> dict[str, Values]:
         """The value of each measure for each question, NaN where it does not apply."""
-        found = {}
+        found = {name: np.array([self._overlap(name, question, runs[""]) for question in batch]) for name in self._overlaps}
         for view, run in runs.items():
             wanted = answers[view]
             names = snippets.MEASURES if view else self._measures
@@ -139,6 +141,10 @@ class Bench:
             ranks = {name: rank for rank, name in enumerate(runs[""][question], 1)}
             found.append([ranks.get(name, 0) for name in wanted])
         return found
+
+    def _overlap(self, name: str, question: Question, run: Mapping[str, Ranked]) -> float:
+        numbers = [number for paper in run[question.id] if (number := self._names.number(paper)) is not None]
+        return overlap(name, self._library, question.query, numbers)
 
     def _request(self, question: Question) -> Request:
         """The question as a pipeline gets it: what it knows of its bibliography never holds an answer under another name."""

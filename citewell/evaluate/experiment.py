@@ -136,7 +136,7 @@ def conduct(
                 if listener:
                     listener.answers(answers)
                 for name, made in _rankings(bench, open_questions, answers, pipelines, runs, tallies):
-                    for measure, values in bench.measure(answers, made).items():
+                    for measure, values in bench.measure(open_questions, answers, made).items():
                         tallies[name].values.setdefault(measure, []).append(values)
                     tallies[name].ranks += bench.ranks(answers, made)
                     if listener:

@@ -41,8 +41,8 @@ class Question:
     """With fewer answers in the library it is not asked."""
 
 
-def questions(timeline: Timeline, task: str, with_bibliography: bool = False) -> list[Question]:
-    """Everything that a set asks in one task and split, in the set's order."""
+def questions(timeline: Timeline, task: str, with_bibliography: bool = False, needed: bool = True) -> list[Question]:
+    """Everything that a set asks in one task and split, in the set's order; an error where that is nothing and is `needed`."""
     dataset = timeline.dataset
     if task not in dataset.tasks:
         raise CitewellError(f"the set {dataset.name} has no task {task!r}; it has {', '.join(dataset.tasks)}")
@@ -57,7 +57,7 @@ def questions(timeline: Timeline, task: str, with_bibliography: bool = False) ->
             found = list(_paragraph(timeline))
         case _:
             found = list(_evidence(dataset, timeline.split.name))
-    if not found:
+    if not found and needed:
         broken = "".join(f"; {count:,} lines of {file} could not be read" for file, count in dataset.problems.items())
         raise CitewellError(f"the {timeline.split.name} split of {dataset.name} asks nothing in the {task} task{broken}")
     _name_apart(found, task)

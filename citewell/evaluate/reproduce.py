@@ -18,6 +18,7 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.studies import Row, Study, Table
+from citewell.evaluate.term_overlap import is_overlap
 from citewell.evaluate.tuning import label
 from citewell.library.adding import Progress
 from citewell.pipeline import Pipeline, definitions, pipeline
@@ -84,7 +85,10 @@ def reproduce(
             if not systems:
                 continue
             try:
-                evaluation = Evaluation(folder, task, split, sample, seed, lenient=lenient, progress=progress, watcher=watcher)
+                further = sorted({name for beside in here for name in beside.table.measures if is_overlap(name)})
+                evaluation = Evaluation(
+                    folder, task, split, sample, seed, lenient=lenient, measures=further, progress=progress, watcher=watcher
+                )
                 experiment = evaluation.conduct(list(systems.values()))
             except CitewellError as error:
                 for beside in here:

@@ -83,7 +83,10 @@ def label(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _value(text: str) -> Any:
-    """A number where it is one, else the text."""
+    """A number where it is one, several where they are joined by ``+``, else the text."""
+    if "+" in text:
+        parts = [_value(part) for part in text.split("+")]
+        return text if any(isinstance(part, str) for part in parts) else tuple(parts)
     for kind in (int, float):
         try:
             return kind(text)

@@ -1,7 +1,7 @@
 """Giving papers their vectors: those whose text is new or has changed, some at a time, each some committed at once.
 
 Killed at any moment, the next run finds by the texts' hashes what has been done. Vectors that another library of the same
-papers has already (a donor) are taken from there.
+papers has already (a donor) are taken from there. Of a large library the vectors get a neighbour index in the end.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from filelock import FileLock
 
 from citewell.errors import CitewellError
+from citewell.library import neighbours
 from citewell.library.index import Index
 from citewell.library.library import Library
 from citewell.library.postings import FIELDS
@@ -44,10 +45,12 @@ def encode(
     donors: Sequence[Path] = (),
     start: Report = lambda papers: None,
     report: Report = lambda papers: None,
+    limit: int = neighbours.LIMIT,
 ) -> int:
     """Bring the shelf of one encoder and text up to date; returns how many vectors were made anew.
 
-    `start` hears how many papers there are to look at, `report` how many have been done.
+    `start` hears how many papers there are to look at, `report` how many have been done; and the same once more where more
+    than `limit` vectors get a neighbour index.
     """
     if text not in FIELDS:
         raise CitewellError(f"papers have no text {text!r} to encode; there are {', '.join(FIELDS)}")
@@ -66,6 +69,7 @@ def encode(
             report(len(chunk))
         if files != shelf.gone_through:
             shelf.finish(files)
+        neighbours.refresh(shelf, library.index.listed("own"), limit, start, report)
     return made
 
 
@@ -90,7 +94,7 @@ def _to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[l
 def _encode_chunk(
     library: Library, encoder: Encodes, text: str, shelf: Shelf, lenders: Sequence[Shelf], papers: Numbers
 ) -> int:
-    texts = dict(_texts(library, text, papers.tolist()))
+    texts = dict(encoded_texts(library, text, papers.tolist()))
     nums = np.array(sorted(texts), np.int64)
     hashes = np.array([_hash(texts[num]) for num in nums.tolist()], np.int64)
     changed = shelf.known(nums) != hashes
@@ -141,7 +145,7 @@ def _mean_vectors(encoder: Encodes, texts: Sequence[list[str]]) -> Floats:
     return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-def _texts(library: Library, text: str, nums: list[int]) -> Iterator[tuple[int, list[str]]]:
+def encoded_texts(library: Library, text: str, nums: list[int]) -> Iterator[tuple[int, list[str]]]:
     """What is encoded of each paper that has such a text."""
     if text == "own":
         for num, paper in library.store.papers(nums).items():

@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -92,12 +92,11 @@ class Library:
         """Counts, size, and the state of the index."""
         counts = self.store.counts()
         segments = manifests.load(self.folder).segments
-        files = [path for path in self.folder.rglob("*") if path.is_file()]
         return {
             **counts,
             "segments": len(segments),
             "postings": {name: sum(entry.texts for entry in segments if entry.field == name) for name in (*FIELDS, *JOINED)},
-            "bytes": sum(path.stat().st_size for path in files),
+            "bytes": _size(self.folder),
             "folder": str(self.folder),
         }
 
@@ -219,3 +218,12 @@ def _clear_errors(folder: Path) -> Iterator[None]:
         raise CitewellError(
             f"the index of {folder} is damaged ({error}); the papers are safe: run 'citewell library rebuild'"
         ) from None
+
+
+def _size(folder: Path) -> int:
+    """The bytes of all files in a folder; another process may take some of them away meanwhile."""
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            total += path.stat().st_size if path.is_file() else 0
+    return total

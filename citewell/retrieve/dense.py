@@ -1,7 +1,7 @@
-"""Dense retrieval: papers whose vectors are nearest to the query's, by an exact scan of int8 vectors.
+"""Dense retrieval: papers whose vectors are nearest to the query's (`scanning` finds them).
 
-The query's vector is made int8 too, and products are summed as whole numbers: in numpy for a library that is asked once,
-compiled where many queries follow (`scanning`). What of the query is encoded is the `form`.
+What of the query is encoded is the `form`. Of a paper that is near by what is said of it, the reason quotes the context that is
+nearest to the query.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.encoding import encode
+from citewell.library.encoding import encode, encoded_texts, missing
 from citewell.library.library import Library
-from citewell.library.vectors import Shelf, Vectors, quantised
+from citewell.library.neighbours import Neighbours
+from citewell.library.vectors import Shelf
 from citewell.models import encoder
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Ranking, Reason
 from citewell.retrieve.best import best_first
 from citewell.retrieve.request import Request
-from citewell.retrieve.scanning import scan
+from citewell.retrieve.scanning import Near
+from citewell.text.marks import shortened
 
 FORMS = {
     "text": ("context", "title", "abstract"),
@@ -32,7 +34,12 @@ FORMS = {
 }
 """The parts of a query that are encoded, in order; the encoder reads some 200 words, so the first count most."""
 
+_QUOTED = 20
+"""Of so many papers the contexts are encoded for their reasons: more would keep the user waiting."""
+_WIDTH = 200
+
 Numbers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -53,66 +60,78 @@ class Dense:
         """Encode what has no vector yet."""
         encode(library, encoder.load(self.encoder), self.text, donors)
 
-    def rank(self, request: Request) -> Ranking:
-        papers, scores = self._scores(request)
-        allowed = request.may_find(papers)
-        papers, scores = papers[allowed], scores[allowed]
-        if len(papers) > self.size:
-            best = np.argpartition(-scores, self.size)[: self.size]
-            papers, scores = papers[best], scores[best]
-        return best_first(papers, scores.astype(np.float64) + 2.0, self.size)
+    def notes(self, library: Library) -> list[str]:
+        """Whether papers cannot be found for want of a vector."""
+        count = missing(library, self.encoder, self.text)
+        if not count:
+            return []
+        lack = "1 paper has" if count == 1 else f"{count:,} papers have"
+        whose, them = ("its", "it") if count == 1 else ("their", "them")
+        return [f"{lack} no {self.encoder} vectors of {whose} {self.text} text yet; {self._remedy()} makes {them}"]
 
-    def score(self, request: Request, papers: Numbers) -> npt.NDArray[np.float32]:
+    def rank(self, request: Request) -> Ranking:
+        return request.remember(f"nearest of {self}", lambda: self._rank(request))
+
+    def _rank(self, request: Request) -> Ranking:
+        papers, cosines = self._near(request).nearest(self._vector(request), self.size, request.may_find)
+        return best_first(papers, cosines.astype(np.float64) + 2.0, self.size)
+
+    def score(self, request: Request, papers: Numbers) -> Floats:
         """The nearness of some papers, 0 for those that have no vector."""
-        known, scores = self._scores(request)
-        order = np.argsort(known)
-        at = order[np.minimum(np.searchsorted(known[order], papers), len(known) - 1)] if len(known) else np.zeros(0, np.int64)
-        found = np.zeros(len(papers), np.float32)
-        if len(known):
-            here = known[at] == papers
-            found[here] = scores[at[here]] + 2.0
-        return found
+        scores = self._near(request).cosines(self._vector(request), papers).astype(np.float64) + 2.0
+        return np.where(np.isnan(scores), 0, scores).astype(np.float32)
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         near = self.score(request, np.array(papers, np.int64))
         said = {"own": "what it says", "cited": "what others say of it", "citing": "what it says of others"}[self.text]
-        return {
+        found = {
             num: [Reason("meaning", f"{said} is close in meaning ({value - 2:.2f})")]
             for num, value in zip(papers, near.tolist(), strict=True)
             if value > 0
         }
+        return found if self.text == "own" else found | self._quotes(request, list(found)[:_QUOTED])
 
-    def _scores(self, request: Request) -> tuple[Numbers, npt.NDArray[np.float32]]:
-        """All papers that have a vector, and the cosine of each with the query."""
-        return request.remember(f"cosines of {self.encoder} {self.text} {self.form}", lambda: self._scan(request))
+    def _quotes(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        """For each paper that of its contexts which is nearest in meaning to the query."""
+        contexts = [(num, text) for num, texts in encoded_texts(request.library, self.text, papers) for text in texts]
+        if not contexts:
+            return {}
+        cosines = encoder.load(self.encoder).encode([text for _, text in contexts]) @ self._vector(request)
+        opening, target = {"cited": ("others say of it", "[it]"), "citing": ("it says of others", "[…]")}[self.text]
+        quotes: dict[int, list[Reason]] = {}
+        for at in np.argsort(-cosines, kind="stable").tolist():
+            num, text = contexts[at]
+            if num not in quotes:
+                quote = shortened(text, _WIDTH, target)
+                quotes[num] = [Reason("meaning", f"{opening}: “{quote}” ({cosines[at]:.2f})", [text])]
+        return quotes
 
-    def _scan(self, request: Request) -> tuple[Numbers, npt.NDArray[np.float32]]:
-        shelf = _shelf(request, self.encoder, self.text)
-        code, scale = quantised(encoder.load(self.encoder).encode([_query_text(request.query, self.form)]))
-        papers, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
-        for segment, speaks in shelf:
-            near = scan(segment.codes, segment.scales, code[0], float(scale[0]))
-            papers.append(segment.papers[speaks].astype(np.int64))
-            scores.append(near[speaks])
-        return np.concatenate(papers), np.concatenate(scores)
+    def _vector(self, request: Request) -> Floats:
+        """The query as a vector."""
+        text = _query_text(request.query, self.form)
+        return request.remember(f"{self.encoder} vector of {self.form}", lambda: encoder.load(self.encoder).encode([text])[0])
 
+    def _near(self, request: Request) -> Near:
+        """The vectors of the library, kept open with its index."""
+        index = request.library.index
+        opened: Near | None = index.shelves.get((self.encoder, self.text))
+        if opened is None:
+            shelf = Shelf(request.library.folder, self.encoder, self.text)
+            if not shelf.exists:
+                raise CitewellError(
+                    f"the papers of {request.library.folder} have no {self.encoder} vectors of their {self.text} text;"
+                    f" run {self._remedy()}"
+                )
+            live = index.listed("own")
+            parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in shelf.segments()]
+            opened = index.shelves[self.encoder, self.text] = Near(parts, Neighbours.open(shelf))
+        return opened
 
-def _shelf(request: Request, name: str, text: str) -> list[tuple[Vectors, npt.NDArray[np.bool_]]]:
-    """The segments of a shelf, kept open with the library's index."""
-    index = request.library.index
-    opened = index.shelves.get((name, text))
-    if opened is None:
-        shelf = Shelf(request.library.folder, name, text)
-        if not shelf.exists:
-            raise CitewellError(
-                f"the papers of {request.library.folder} have no {name} vectors of their {text} text;"
-                f" run 'citewell library encode --encoder {name} --text {text}'"
-            )
-        live = index.listed("own")
-        opened = index.shelves[name, text] = [
-            (segment, speaks & np.isin(segment.papers, live)) for segment, speaks in shelf.segments()
-        ]
-    return opened
+    def _remedy(self) -> str:
+        """The command that makes the vectors."""
+        chosen = (("encoder", self.encoder), ("text", self.text))
+        options = [f" --{name} {value}" for name, value in chosen if value != getattr(Dense, name)]
+        return f"'citewell library encode{''.join(options)}'"
 
 
 def _query_text(query: Query, form: str) -> str:

@@ -77,6 +77,31 @@ def untrained(library: Library, name: str) -> int:
     return int((~np.isin(library.index.listed("own"), load_model(library, name)["papers"])).sum())
 
 
+class Model(msgspec.Struct):
+    """A trained model, and how much of its library it knows."""
+
+    name: str
+    papers: int = 0
+    """How many it was trained on."""
+    later: int = 0
+    """How many came after, and have no vector."""
+    damage: str = ""
+    """What is wrong with it, and how to mend that; then the counts are not known."""
+
+
+def trained(library: Library) -> list[Model]:
+    """The models that the library has, by name."""
+    found = []
+    for folder in sorted((library.folder / "models").glob("*/")):
+        if read_card(folder) is not None:
+            try:
+                papers = len(load_model(library, folder.name)["papers"])
+                found.append(Model(folder.name, papers, untrained(library, folder.name)))
+            except CitewellError as error:
+                found.append(Model(folder.name, damage=str(error)))
+    return found
+
+
 class Trained(ABC):
     """A stage that scores the rows of one trained model; how is all that the methods differ in."""
 
@@ -86,6 +111,13 @@ class Trained(ABC):
     def needs(self) -> set[str]:
         """The models that must have been trained."""
         return {self.model}
+
+    def notes(self, library: Library) -> list[str]:
+        """That papers came after the model was trained, where some did."""
+        later = untrained(library, self.model)
+        papers = "1 paper" if later == 1 else f"{later:,} papers"
+        line = f"{papers} came after {self.model!r} was trained and cannot be found by it; 'citewell train {self.model}'"
+        return [f"{line} trains it again"] if later else []
 
     def rank(self, request: Request) -> Ranking:
         return ranked(request, self.arrays(request), self._scores(request), self.size)

@@ -1,7 +1,7 @@
 """From a paragraph with marked citations to the contexts of each of them.
 
 A context is the sentence that cites, with a sentence on either side. The citation in question becomes `TARGET_MARK`, every
-other one `OTHER_MARK`, so that neither author names nor numbers give the answer away.
+other one `OTHER_MARK`, so that neither author names nor numbers give the answer away. `shortened` shows one to people.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from citewell.text.sentences import split_sentences
 
 _PLACE = re.compile(r"\x00(\d+)\x00")
 _SPACE = re.compile(r"\s+")
+_LOOSE = re.compile(r"(\[[^][]*\]) ([.,;:)])")
 
 REACH = 1000
 """The most characters of a context on either side of its mark."""
@@ -43,6 +44,20 @@ def contexts(text: str, spans: Sequence[Span], section: str = "", first_id: int 
             found.append(Context(window.strip(), spans[target][2], section=section, id=str(first_id + target)))
             at += len(OTHER_MARK)
     return found
+
+
+def shortened(text: str, width: int = 160, target: str = "[?]") -> str:
+    """The words of a context round its place, as many as fit; the place itself shown as `target`."""
+    words = text.split()
+    gap = next((at for at, word in enumerate(words) if TARGET_MARK in word), 0)
+    first = last = gap
+    length = len(words[gap]) if words else 0
+    while length < width and (first > 0 or last < len(words) - 1):
+        first, last = max(0, first - 1), min(len(words) - 1, last + 1)
+        length = sum(len(word) + 1 for word in words[first : last + 1])
+    shown = " ".join(words[first : last + 1]).replace(TARGET_MARK, target).replace(OTHER_MARK, "[…]")
+    shown = _LOOSE.sub(r"\1\2", shown)
+    return f"{'… ' if first else ''}{shown}{' …' if last < len(words) - 1 else ''}"
 
 
 def _ending(before: str, sentence: str, at: int) -> str:

@@ -146,8 +146,22 @@ def test_contexts_give_the_mean_of_their_vectors(tmp_path: Path) -> None:
 def test_int8_is_near_enough(rows: list[list[float]]) -> None:
     given_vectors = np.array(rows, np.float32)
     codes, scales = quantised(given_vectors)
-    largest = np.abs(given_vectors).max(axis=1, keepdims=True)
-    assert (np.abs(codes * scales[:, None] - given_vectors) <= largest / 250 + 1e-6).all()
+    largest = np.abs(given_vectors).max(axis=1)
+    errors = codes * scales[:, None] - given_vectors
+    assert (np.linalg.norm(errors, axis=1) <= np.sqrt(3) * largest / 250 + 1e-6).all()
+    np.testing.assert_allclose((errors * given_vectors).sum(axis=1), -(errors**2).sum(axis=1), atol=1e-5)
+
+
+def test_a_manifest_of_before_neighbours_is_read(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library")
+    add(library, [{"id": "a", "title": "boat"}])
+    encode(library, Letters())
+    manifest = library.folder / "vectors" / "letters-own" / "manifest.json"
+    written = json.loads(manifest.read_text())
+    del written["neighbours"]
+    manifest.write_text(json.dumps(written))
+    assert Shelf(library.folder, "letters", "own").neighbours is None
+    agree(library)
 
 
 SLOW = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.library.encoding import encode
+from citewell.library.vectors import Shelf, Vectors, quantised
 from citewell.models import encoder
-from citewell.papers import Query
+from citewell.papers import Query, Reason
 from citewell.pipeline import pipeline
 from citewell.retrieve import scanning
 from citewell.retrieve.dense import Dense
 from citewell.retrieve.request import Request
+from citewell.retrieve.scanning import Near
 from tests.library.test_vectors import Letters, add
 
 
@@ -42,7 +45,8 @@ def test_the_nearest_come_first(library: Library) -> None:
         assert score - 2 == pytest.approx(exact[num], abs=0.02)
     assert exact[int(ranking.papers[0])] == pytest.approx(max(exact.values()), abs=0.02)
     some = ranking.papers[[3, 7]]
-    np.testing.assert_allclose(Dense("letters").score(request, some), ranking.scores[[3, 7]], rtol=1e-6)
+    assert Dense("letters").score(request, some).tolist() == ranking.scores[[3, 7]].tolist()
+    assert Dense("letters").score(request, np.array([10**6, int(some[0])])).tolist() == [0, ranking.scores[3]]
 
 
 def test_filters_and_removals_are_honoured(library: Library) -> None:
@@ -74,6 +78,100 @@ def test_forms_are_the_parts_they_name(library: Library, monkeypatch: pytest.Mon
         "Title. as in   here. Abstract",
         "Title. Abstract. as in   here",
     ]
+
+
+def nothing_but(rest: int) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda papers: np.asarray(papers % 3 == rest)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 3), st.lists(st.integers(1, 200), max_size=4), st.integers(1, 30), st.integers(0, 2), st.booleans())
+def test_the_nearest_are_those_of_floats(seed: int, counts: list[int], size: int, rest: int, gaps: bool) -> None:
+    """Over the vectors as they are kept, of those papers that count and may be found."""
+    random = np.random.default_rng(seed)
+    parts, exact = [], {}
+    query = random.normal(size=64).astype(np.float32)
+    query /= np.linalg.norm(query)
+    for number, count in enumerate(counts):
+        made = random.normal(size=(count, 64)).astype(np.float32)
+        codes, scales = quantised(made / np.linalg.norm(made, axis=1, keepdims=True))
+        papers = np.arange(count, dtype=np.int32) * 5 + number
+        speaks = random.random(count) < 0.4 if gaps else np.ones(count, bool)
+        parts.append((Vectors(papers, np.ones(count, np.int64), codes, scales), speaks))
+        cosines = (codes.astype(np.float64) * scales[:, None]) @ query
+        exact |= {int(num): float(cosines[at]) for at, num in enumerate(papers) if speaks[at]}
+    near = Near(parts)
+    found, scores = near.nearest(query, size, nothing_but(rest))
+    best = sorted((num for num in exact if num % 3 == rest), key=lambda num: -exact[num])[:size]
+    assert found.tolist() == best
+    np.testing.assert_allclose(scores, [exact[num] for num in found.tolist()], atol=1e-6)
+    np.testing.assert_array_equal(near.cosines(query, found[::-1]), scores[::-1])
+
+
+@given(st.integers(0, 5000), st.integers(0, 6000), st.integers(0, 3), st.booleans())
+def test_the_highest_are_the_highest(rows: int, count: int, seed: int, ordered: bool) -> None:
+    scores = np.random.default_rng(seed).normal(size=rows).astype(np.float32)
+    scores = np.sort(scores) if ordered else scores
+    found = scanning._highest(scores, count)
+    assert len(set(found.tolist())) == min(rows, count)
+    np.testing.assert_array_equal(np.sort(scores[found]), np.sort(scores)[max(0, rows - count) :])
+
+
+def told(library: Library, papers: int) -> None:
+    contexts = [
+        ("c1", "a bad bead, as TARGETCIT says of beads and OTHERCIT of cages, was had"),
+        ("c2", "he fed the hen TARGETCIT ."),
+        ("c3", f"{'egg ' * 100}gage TARGETCIT , {'fig ' * 100}"),
+    ]
+    add(
+        library,
+        [
+            *({"id": f"p{at}", "title": f"boat {at}"} for at in range(papers)),
+            {"id": "citing", "title": "boats", "references": ["p0"]},
+            *({"id": name, "citing": "citing", "cited": ["p0"], "text": text} for name, text in contexts),
+        ],
+    )
+
+
+def test_the_reason_quotes_the_nearest_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoder, "load", lambda name: Letters())
+    library = Library(tmp_path / "library")
+    told(library, 2)
+    for text in ("own", "cited", "citing"):
+        encode(library, Letters(), text)
+    library.reload()
+    num = library.number("p0")
+
+    def reason(query: str, paper: int, text: str = "cited") -> Reason:
+        (found,) = Dense("letters", text=text).reasons(Request(library, Query(title=query)), [paper])[paper]
+        assert found.kind == "meaning"
+        return found
+
+    assert reason("abadbead", num).text.startswith(
+        "others say of it: “a bad bead, as [it] says of beads and […] of cages, was had” (0."
+    )
+    assert reason("hefedhehen", num).text.startswith("others say of it: “he fed the hen [it].” (")
+    assert reason("hefedhehen", num).data == ["he fed the hen TARGETCIT ."]
+    quote = reason("gggggggggg", num).text
+    assert "“… egg" in quote and "gage [it], fig" in quote and len(quote) < 260
+    said = reason("hefedhehen", library.number("citing"), "citing").text
+    assert said.startswith("it says of others: “he fed the hen […].” (")
+    assert reason("boat", num, "own").text.startswith("what it says is close in meaning (")
+    assert Dense("letters", text="cited").reasons(Request(library, Query(title="x")), [library.number("p1")]) == {}
+
+
+def test_papers_without_vectors_are_told_of(library: Library) -> None:
+    assert Dense("letters").notes(library) == []
+    add(library, [{"id": "new", "title": "new boat"}])
+    fix = "'citewell library encode --encoder letters' makes"
+    assert Dense("letters").notes(library) == [f"1 paper has no letters vectors of its own text yet; {fix} it"]
+    add(library, [{"id": "newer", "title": "newer boat"}])
+    assert Dense("letters").notes(library) == [f"2 papers have no letters vectors of their own text yet; {fix} them"]
+    (note,) = Dense().notes(library)
+    assert note == "32 papers have no minilm vectors of their own text yet; 'citewell library encode' makes them"
+    assert not Shelf(library.folder, "minilm", "own").exists
+    encode(library, Letters())
+    assert Dense("letters").notes(library) == []
 
 
 @settings(deadline=None)

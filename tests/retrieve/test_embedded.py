@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from citewell.errors import CitewellError
+from citewell.fuse.reciprocal_rank import ReciprocalRank
 from citewell.library import Library
 from citewell.papers import Query
-from citewell.pipeline import pipeline
+from citewell.pipeline import Pipeline, pipeline
 from citewell.retrieve.embedded import Embedded
+from citewell.retrieve.navigate import Navigate
 from citewell.retrieve.request import Request
-from citewell.retrieve.trained import load_model, model_folder, untrained
+from citewell.retrieve.trained import Model, load_model, model_folder, trained, untrained
 from citewell.text.analysis import terms
 from citewell.train.saving import save
 
@@ -125,6 +127,32 @@ def test_a_damaged_model_is_said_to_be(made_up: Library) -> None:
     file.write_bytes(file.read_bytes()[:-5])
     with pytest.raises(CitewellError, match=r"is damaged .* run 'citewell train made-up"):
         Embedded("made-up").rank(Request(made_up, Query(title="boats")))
+
+
+def test_notes_count_the_papers_that_came_later(made_up: Library) -> None:
+    (note,) = Embedded("made-up").notes(made_up)
+    assert note.startswith("1 paper came after 'made-up' was trained and cannot be found by it; ")
+    made_up.remove(["tides"])
+    assert Embedded("made-up").notes(made_up) == []
+
+
+def test_a_pipeline_has_the_notes_of_those_it_is_made_of_but_none_twice(made_up: Library) -> None:
+    alone = Pipeline("alone", "", (Embedded("made-up"),))
+    fused = Pipeline("fused", "", (ReciprocalRank((alone, pipeline("bm25"), alone)),))
+    by = Pipeline("by", "", (*pipeline("bm25").stages, Navigate(alone)))
+    assert alone.notes(made_up) == fused.notes(made_up) == by.notes(made_up)
+    assert len(alone.notes(made_up)) == 1
+    assert pipeline("bm25").notes(made_up) == []
+
+
+def test_the_models_of_a_library_are_listed(made_up: Library) -> None:
+    assert trained(made_up) == [Model("made-up", 3, 1)]
+
+
+def test_a_damaged_model_is_listed_as_such(made_up: Library) -> None:
+    next(model_folder(made_up, "made-up").glob("*.arrays")).unlink()
+    (damaged,) = trained(made_up)
+    assert "is damaged" in damaged.damage and "citewell train made-up" in damaged.damage
 
 
 def test_a_pipeline_knows_the_models_of_those_it_is_made_of() -> None:
