@@ -76,14 +76,19 @@ def _keep(key: str, measured: dict[str, Any]) -> None:
 
 def _tables(dataset: DataSet) -> Iterator[tuple[str, str, dict[str, bool], list[str]]]:
     """A name for each table of a set, its task, its rules, and the pipelines in it."""
-    everything = [name for name in definitions() if name != "bm25-bibliography"]
     for task in dataset.tasks:
-        yield f"{dataset.name} · {task}", task, {}, everything
+        yield f"{dataset.name} · {task}", task, {}, [name for name in definitions() if _has_place(name, task)]
         if task in ("local", "paragraph"):
             told = {"with_bibliography": True}
             yield f"{dataset.name} · {task} · with bibliography", task, told, ["bm25", "bm25-bibliography", "best"]
         if any(path.name.startswith("distractors") for path in dataset.files()):
             yield f"{dataset.name} · {task} · with distractors", task, {"distractors": True}, ["bm25", "bm25-contexts", "best"]
+
+
+def _has_place(name: str, task: str) -> bool:
+    """Whether a pipeline is measured in a task: those that differ from another only where there is a gap, only there."""
+    local = name.startswith("dense-") and name != "dense-fusion" or name.endswith("-cited") and name != "bm25-cited"
+    return name != "bm25-bibliography" and (task == "local" or not local)
 
 
 def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipelines: list[str]) -> dict[str, Any]:

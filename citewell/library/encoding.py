@@ -24,7 +24,7 @@ from citewell.library.vectors import FOLDER, Floats, Numbers, Shelf, quantised
 
 CHUNK = 2048
 """Papers encoded between two commits: enough to sort them by length, little to lose."""
-_CONTEXTS = 8
+_CONTEXTS = 4
 """Of what others say of a paper, or it of others, so many contexts are encoded; the vector is their mean."""
 
 Report = Callable[[int], None]

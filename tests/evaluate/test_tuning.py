@@ -45,6 +45,8 @@ def test_grids_are_read_as_written() -> None:
         "form": ["text", "near"],
         "fields.own": [1],
     }
+    assert parse_grid(["seeds=300,300+700", "weights=1.0+0.5"]) == {"seeds": [300, (300, 700)], "weights": [(1.0, 0.5)]}
+    assert pipeline("navigate", seeds=200).stages[1].seeds == (200,)  # type: ignore[attr-defined]
     for wrong in (["k1"], ["=1"], ["k1="], []):
         with pytest.raises(CitewellError):
             parse_grid(wrong)
