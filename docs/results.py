@@ -87,7 +87,7 @@ def _tables(dataset: DataSet) -> Iterator[tuple[str, str, dict[str, bool], list[
 
 def _has_place(name: str, task: str) -> bool:
     """Whether a pipeline is measured in a task: those that differ from another only where there is a gap, only there."""
-    local = name.startswith("dense-") and name != "dense-fusion" or name.endswith("-cited") and name != "bm25-cited"
+    local = (name.startswith("dense-") and name != "dense-fusion") or (name.endswith("-cited") and name != "bm25-cited")
     return name != "bm25-bibliography" and (task == "local" or not local)
 
 
