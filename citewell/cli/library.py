@@ -19,6 +19,9 @@ _USUAL = ("minilm", "own")
 """The encoder and the text that ``encode`` takes if none is named."""
 
 
+_TEXTS = ("own", "cited", "citing", "own+cited", "own+citing")
+
+
 @click.group("library")
 def command() -> None:
     """Look at, check, rebuild or thin out a library."""
@@ -142,7 +145,7 @@ def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
 
 @command.command("encode")
 @click.option("--encoder", "name", default=_USUAL[0], show_default=True, help="Which encoder; see docs/how-it-works.md.")
-@click.option("--text", type=click.Choice(["own", "cited", "citing"]), default=_USUAL[1], show_default=True, help="Which text.")
+@click.option("--text", type=click.Choice(_TEXTS), default=_USUAL[1], show_default=True, help="Which text.")
 @library_option
 @json_option
 def encode(name: str, text: str, library: Library, as_json: bool) -> None:

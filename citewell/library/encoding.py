@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,13 @@ from citewell.errors import CitewellError
 from citewell.library import neighbours
 from citewell.library.index import Index
 from citewell.library.library import Library
-from citewell.library.postings import FIELDS
+from citewell.library.postings import FIELDS, JOINED
 from citewell.library.vectors import FOLDER, Floats, Numbers, Shelf, quantised
+from citewell.models.inputs import PaperText
+from citewell.papers import Paper
 
+TEXTS = (*FIELDS, *JOINED)
+"""What can be encoded of papers."""
 CHUNK = 2048
 """Papers encoded between two commits: enough to sort them by length, little to lose."""
 _CONTEXTS = 4
@@ -38,6 +42,13 @@ class Encodes(Protocol):
     def encode(self, texts: Sequence[str]) -> Floats: ...
 
 
+@runtime_checkable
+class ReadsPapers(Protocol):
+    """An encoder that reads the parts of a paper each in its own way."""
+
+    def papers(self, papers: Sequence[PaperText]) -> Floats: ...
+
+
 def encode(
     library: Library,
     encoder: Encodes,
@@ -52,14 +63,14 @@ def encode(
     `start` hears how many papers there are to look at, `report` how many have been done; and the same once more where more
     than `limit` vectors get a neighbour index.
     """
-    if text not in FIELDS:
-        raise CitewellError(f"papers have no text {text!r} to encode; there are {', '.join(FIELDS)}")
+    if text not in TEXTS:
+        raise CitewellError(f"papers have no text {text!r} to encode; there are {', '.join(TEXTS)}")
     folder = library.folder / FOLDER
     folder.mkdir(exist_ok=True)
     with FileLock(folder / f"{encoder.name}-{text}.lock"):
         shelf = Shelf(library.folder, encoder.name, text)
         library.reload()
-        files, papers = _to_look_at(library.index, text, shelf.gone_through)
+        files, papers = to_look_at(library.index, text, shelf.gone_through)
         start(len(papers))
         lenders = [Shelf(donor, encoder.name, text) for donor in donors]
         made = 0
@@ -76,25 +87,21 @@ def encode(
 def missing(library: Library, encoder: str, text: str = "own") -> int:
     """How many papers may still lack their vector; 0 if none does."""
     shelf = Shelf(library.folder, encoder, text)
-    files, papers = _to_look_at(library.index, text, shelf.gone_through)
+    files, papers = to_look_at(library.index, text, shelf.gone_through)
     return 0 if files == shelf.gone_through else int(np.count_nonzero(shelf.known(papers) == 0))
 
 
-def _to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[list[str], Numbers]:
+def to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[list[str], Numbers]:
     """All segments of the text in the index, and the live papers of those that nobody has gone through."""
-    files, papers = [], [np.zeros(0, np.int64)]
-    for block in index.blocks:
-        for segment in index.stack(text, block):
-            files.append(segment.entry.file)
-            if segment.entry.file not in gone_through:
-                papers.append(segment.numbers())
-    return sorted(files), np.unique(np.concatenate(papers))
+    segments = list(index.segments(text))
+    papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in gone_through)]
+    return sorted(segment.entry.file for segment in segments), np.unique(np.concatenate(papers))
 
 
 def _encode_chunk(
     library: Library, encoder: Encodes, text: str, shelf: Shelf, lenders: Sequence[Shelf], papers: Numbers
 ) -> int:
-    texts = dict(encoded_texts(library, text, papers.tolist()))
+    texts = dict(paper_texts(library, text, papers.tolist()))
     nums = np.array(sorted(texts), np.int64)
     hashes = np.array([_hash(texts[num]) for num in nums.tolist()], np.int64)
     changed = shelf.known(nums) != hashes
@@ -104,8 +111,8 @@ def _encode_chunk(
     codes, scales, lent = _borrowed(lenders, hashes)
     rest = np.flatnonzero(~lent)
     if len(rest):
-        parts = [texts[num] for num in nums[rest].tolist()]
-        vectors = _mean_vectors(encoder, parts)
+        chosen = [texts[num] for num in nums[rest].tolist()]
+        vectors = encoder.papers(chosen) if isinstance(encoder, ReadsPapers) else _mean_vectors(encoder, chosen)
         if codes is None:
             codes, scales = np.zeros((len(nums), vectors.shape[1]), np.int8), np.zeros(len(nums), np.float32)
         codes[rest], scales[rest] = quantised(vectors)
@@ -134,10 +141,10 @@ def _borrowed(
     return codes, scales, lent
 
 
-def _mean_vectors(encoder: Encodes, texts: Sequence[list[str]]) -> Floats:
+def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Floats:
     """For each paper the mean of the vectors of its texts, at length 1."""
-    counts = [len(parts) for parts in texts]
-    vectors = encoder.encode([part for parts in texts for part in parts])
+    counts = [len(text.parts()) for text in texts]
+    vectors = encoder.encode([part for text in texts for part in text.parts()])
     if all(count == 1 for count in counts):
         return vectors
     sums = np.add.reduceat(vectors, np.cumsum([0, *counts[:-1]]), axis=0)
@@ -145,19 +152,20 @@ def _mean_vectors(encoder: Encodes, texts: Sequence[list[str]]) -> Floats:
     return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
 
 
-def encoded_texts(library: Library, text: str, nums: list[int]) -> Iterator[tuple[int, list[str]]]:
+def paper_texts(library: Library, text: str, nums: list[int]) -> Iterator[tuple[int, PaperText]]:
     """What is encoded of each paper that has such a text."""
-    if text == "own":
-        for num, paper in library.store.papers(nums).items():
-            if own := ". ".join(part for part in (paper.title.rstrip("."), paper.abstract) if part):
-                yield num, [own]
-    else:
-        found = library.store.cited_texts(nums) if text == "cited" else library.store.citing_texts(nums)
-        for num, contexts in found.items():
-            # The last ones are the newest.
-            yield num, contexts[-_CONTEXTS:]
+    own, _, others = text.rpartition("+") if text != "own" else ("own", "", "")
+    read = {"cited": library.store.cited_texts, "citing": library.store.citing_texts}
+    said = read[others](nums) if others else {}
+    papers = library.store.papers(nums) if own else {}
+    for num in papers if own else said:
+        paper = papers.get(num, Paper())
+        # The last ones are the newest.
+        found = PaperText(paper.title, paper.abstract, said.get(num, [])[-_CONTEXTS:])
+        if found.parts():
+            yield num, found
 
 
-def _hash(texts: list[str]) -> int:
-    digest = blake2b("\x1e".join(texts).encode("utf-8", "replace"), digest_size=8).digest()
+def _hash(text: PaperText) -> int:
+    digest = blake2b("\x1e".join(text.parts()).encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "little", signed=True) or 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,11 +17,12 @@ from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
 from citewell.library.arrays import DamagedFileError
-from citewell.library.encoding import Encodes, Report, encode
+from citewell.library.encoding import TEXTS, Encodes, ReadsPapers, Report, encode, to_look_at
 from citewell.library.library import Library
-from citewell.library.postings import FIELDS
+from citewell.library.postings import JOINED
 from citewell.library.vectors import FOLDER, Floats, Shelf
 from citewell.models import encoder as encoders
+from citewell.models.inputs import PaperText
 
 KEPT = (("minilm", "own"),)
 """The vectors that an add brings up to date by itself: encoder and text, in the order in which they are made."""
@@ -74,12 +75,13 @@ def _shelves(library: Library) -> Iterator[tuple[str, str]]:
     yield from wanted
     for folder in sorted((library.folder / FOLDER).glob("*-*/")):
         name, _, text = folder.name.rpartition("-")
-        if text in FIELDS and (name, text) not in wanted:
+        if text in TEXTS and (name, text) not in wanted:
             yield name, text
 
 
 def _standing(library: Library, name: str, text: str) -> Standing:
-    papers = library.index.listed(text)
+    # A joined text is indexed of those papers alone of which more than their own text is known.
+    papers = library.index.listed("own" if text in JOINED else text)
     busy = at_work(library, name, text)
     try:
         shelf = Shelf(library.folder, name, text)
@@ -93,7 +95,7 @@ def _standing(library: Library, name: str, text: str) -> Standing:
 
 def _behind(library: Library, shelf: Shelf, text: str) -> bool:
     """Whether the index has segments of the text that nobody has gone through."""
-    return shelf.gone_through != sorted(segment.entry.file for segment in library.index.segments(text))
+    return shelf.gone_through != to_look_at(library.index, text, shelf.gone_through)[0]
 
 
 def lacking(library: Library) -> list[tuple[str, str]]:
@@ -150,7 +152,8 @@ def encode_openly(
 ) -> int:
     """As `encode`, letting other processes see how far it is; `start` and `report` hear what they hear there."""
     path = _beside(library, name, text, "json")
-    noticed = _Noticed(encoders.load(name))
+    encoder = encoders.load(name)
+    noticed = _NoticedReader(encoder) if isinstance(encoder, ReadsPapers) else _Noticed(encoder)
     rounds: list[Progress] = []
 
     def begin(papers: int) -> None:
@@ -179,11 +182,20 @@ class _Noticed:
     def __init__(self, encoder: Encodes) -> None:
         self.name = encoder.name
         self.asked = False
-        self._encode: Callable[[Sequence[str]], Floats] = encoder.encode
+        self._encoder = encoder
 
     def encode(self, texts: Sequence[str]) -> Floats:
         self.asked = True
-        return self._encode(texts)
+        return self._encoder.encode(texts)
+
+
+class _NoticedReader(_Noticed):
+    """The same of one that reads the parts of papers."""
+
+    def papers(self, papers: Sequence[PaperText]) -> Floats:
+        self.asked = True
+        assert isinstance(self._encoder, ReadsPapers)
+        return self._encoder.papers(papers)
 
 
 def _beside(library: Library, name: str, text: str, ending: str) -> Path:

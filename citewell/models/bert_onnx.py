@@ -46,7 +46,7 @@ def convert(folder: Path, target: Path) -> None:
 def _tensors(path: Path) -> Tensors:
     from safetensors.numpy import load_file
 
-    return {name.removeprefix("bert."): tensor for name, tensor in load_file(path).items()}
+    return {name.removeprefix("bert."): tensor.astype(np.float32) for name, tensor in load_file(path).items()}
 
 
 class _Nodes:

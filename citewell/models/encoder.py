@@ -20,6 +20,8 @@ import numpy.typing as npt
 from platformdirs import user_cache_path
 
 from citewell.errors import CitewellError
+from citewell.models.inputs import Inputs, PaperText, Reader
+from citewell.papers import Query
 
 TOKENS = 256
 _BATCH_TOKENS = 4096
@@ -61,16 +63,18 @@ class Encoder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, in their order."""
+        return self._vectors([each.ids for each in self._tokenizer.encode_batch([text[:_CHARACTERS] for text in texts])])
+
+    def _vectors(self, tokens: Sequence[list[int]]) -> Vectors:
         vectors: Vectors | None = None
-        for places, batch in self._batches(texts):
+        for places, batch in self._batches(tokens):
             if vectors is None:
-                vectors = np.empty((len(texts), batch.shape[1]), np.float32)
+                vectors = np.empty((len(tokens), batch.shape[1]), np.float32)
             vectors[places] = batch
         return np.zeros((0, 0), np.float32) if vectors is None else vectors
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[npt.NDArray[np.int64], Vectors]]:
+    def _batches(self, tokens: Sequence[list[int]]) -> Iterator[tuple[npt.NDArray[np.int64], Vectors]]:
         """Vectors as they are made, of long texts first, each batch with the places of its texts."""
-        tokens = [each.ids for each in self._tokenizer.encode_batch([text[:_CHARACTERS] for text in texts])]
         order = np.argsort([-len(each) for each in tokens], kind="stable")
         start = 0
         while start < len(order):
@@ -82,6 +86,28 @@ class Encoder:
                 mask[row, : len(tokens[place])] = 1
             yield places, self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
             start += len(places)
+
+
+class PairEncoder(Encoder):
+    """A model that was trained on queries and the papers that they cite, each laid out as its ``inputs.json`` says."""
+
+    def __init__(self, name: str, folder: Path, inputs: Inputs) -> None:
+        super().__init__(name, folder)
+        self._inputs = inputs
+
+    @cached_property
+    def _reader(self) -> Reader:
+        self._tokenizer.no_truncation()  # parts are cut one by one
+        return Reader(self._tokenizer, self._inputs)
+
+    def query(self, query: Query) -> Vectors:
+        """The vector of a query."""
+        found: Vectors = self._vectors([self._reader.query(query)])[0]
+        return found
+
+    def papers(self, papers: Sequence[PaperText]) -> Vectors:
+        """A vector for each paper."""
+        return self._vectors(self._reader.papers(papers))
 
 
 def available(name: str) -> bool:
@@ -113,7 +139,8 @@ def load(name: str) -> Encoder:
     """The encoder called `name`."""
     given = _given(name)
     if given is not None:
-        return Encoder(name, given)
+        inputs = Inputs.read(given)
+        return PairEncoder(name, given, inputs) if inputs else Encoder(name, given)
     package = _PACKAGES.get(name)
     if package is None:
         known = ", ".join(_PACKAGES)

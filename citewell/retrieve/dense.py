@@ -7,14 +7,14 @@ nearest to the query.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.encoding import encode, encoded_texts, missing
+from citewell.library.encoding import encode, missing, paper_texts
 from citewell.library.library import Library
 from citewell.library.neighbours import Neighbours
 from citewell.library.vectors import Shelf
@@ -34,6 +34,15 @@ FORMS = {
 }
 """The parts of a query that are encoded, in order; the encoder reads some 200 words, so the first count most."""
 
+_SAID = {
+    "own": "what it says",
+    "cited": "what others say of it",
+    "citing": "what it says of others",
+    "own+cited": "what it says, and others of it,",
+    "own+citing": "what it says, of itself and others,",
+}
+_QUOTE = {"cited": ("others say of it", "[it]"), "citing": ("it says of others", "[…]")}
+"""How a quoted context is introduced, and what stands for the citation in it."""
 _QUOTED = 20
 """Of so many papers the contexts are encoded for their reasons: more would keep the user waiting."""
 _WIDTH = 200
@@ -83,21 +92,22 @@ class Dense:
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         near = self.score(request, np.array(papers, np.int64))
-        said = {"own": "what it says", "cited": "what others say of it", "citing": "what it says of others"}[self.text]
+        said = _SAID[self.text]
         found = {
             num: [Reason("meaning", f"{said} is close in meaning ({value - 2:.2f})")]
             for num, value in zip(papers, near.tolist(), strict=True)
             if value > 0
         }
-        return found if self.text == "own" else found | self._quotes(request, list(found)[:_QUOTED])
+        return found | self._quotes(request, list(found)[:_QUOTED]) if self.text in _QUOTE else found
 
     def _quotes(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         """For each paper that of its contexts which is nearest in meaning to the query."""
-        contexts = [(num, text) for num, texts in encoded_texts(request.library, self.text, papers) for text in texts]
+        texts = paper_texts(request.library, self.text, papers)
+        contexts = [(num, context) for num, text in texts for context in text.contexts]
         if not contexts:
             return {}
         cosines = encoder.load(self.encoder).encode([text for _, text in contexts]) @ self._vector(request)
-        opening, target = {"cited": ("others say of it", "[it]"), "citing": ("it says of others", "[…]")}[self.text]
+        opening, target = _QUOTE[self.text]
         quotes: dict[int, list[Reason]] = {}
         for at in np.argsort(-cosines, kind="stable").tolist():
             num, text = contexts[at]
@@ -108,8 +118,14 @@ class Dense:
 
     def _vector(self, request: Request) -> Floats:
         """The query as a vector."""
-        text = _query_text(request.query, self.form)
-        return request.remember(f"{self.encoder} vector of {self.form}", lambda: encoder.load(self.encoder).encode([text])[0])
+        return request.remember(f"{self.encoder} vector of {self.form}", lambda: self._encoded(request.query))
+
+    def _encoded(self, query: Query) -> Floats:
+        made = encoder.load(self.encoder)
+        if isinstance(made, encoder.PairEncoder):
+            return made.query(_of_form(query, self.form))
+        found: Floats = made.encode([_query_text(query, self.form)])[0]
+        return found
 
     def _near(self, request: Request) -> Near:
         """The vectors of the library, kept open with its index."""
@@ -132,6 +148,12 @@ class Dense:
         chosen = (("encoder", self.encoder), ("text", self.text))
         options = [f" --{name} {value}" for name, value in chosen if value != getattr(Dense, name)]
         return f"'citewell library encode{''.join(options)}'"
+
+
+def _of_form(query: Query, form: str) -> Query:
+    """The query with those parts alone that a form names; an encoder that was trained on queries orders them itself."""
+    kept = {part: getattr(query, part) if part in FORMS[form] else "" for part in ("context", "title", "abstract")}
+    return replace(query, context=kept["context"], title=kept["title"], abstract=kept["abstract"])
 
 
 def _query_text(query: Query, form: str) -> str:

@@ -1,0 +1,123 @@
+"""BERT in torch, as small as it can be: the weights' names and numbers are Hugging Face's, so that files go in and out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class _Attention(nn.Module):
+    def __init__(self, size: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.self = nn.ModuleDict({name: nn.Linear(size, size) for name in ("query", "key", "value")})
+        self._heads, self._dropout = heads, dropout
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        texts, tokens, size = hidden.shape
+        query, key, value = (
+            self.self[name](hidden).view(texts, tokens, self._heads, -1).transpose(1, 2) for name in ("query", "key", "value")
+        )
+        dropout = self._dropout if self.training else 0.0
+        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :], dropout_p=dropout)
+        return found.transpose(1, 2).reshape(texts, tokens, size)
+
+
+class _Skip(nn.Module):
+    """A dense layer, then what came in is added, and the sum normalised."""
+
+    def __init__(self, inner: int, size: int, eps: float, dropout: float) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inner, size)
+        self.LayerNorm = nn.LayerNorm(size, eps)
+        self._dropout = nn.Dropout(dropout)
+
+    def forward(self, hidden: Tensor, skip: Tensor) -> Tensor:
+        normed: Tensor = self.LayerNorm(self._dropout(self.dense(hidden)) + skip)
+        return normed
+
+
+class _Layer(nn.Module):
+    def __init__(self, config: dict[str, Any], dropout: float) -> None:
+        super().__init__()
+        size, inner, eps = config["hidden_size"], config["intermediate_size"], config["layer_norm_eps"]
+        self.attention = _Attention(size, config["num_attention_heads"], dropout)
+        self.attention.output = _Skip(size, size, eps, dropout)
+        self.intermediate = nn.ModuleDict({"dense": nn.Linear(size, inner)})
+        self.output = _Skip(inner, size, eps, dropout)
+
+    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.attention.output(self.attention(hidden, mask), hidden)
+        wide = functional.gelu(self.intermediate["dense"](hidden))
+        found: Tensor = self.output(wide, hidden)
+        return found
+
+
+class Bert(nn.Module):
+    """Token numbers to token vectors."""
+
+    def __init__(self, config: dict[str, Any], dropout: float = 0.1) -> None:
+        super().__init__()
+        self.config = config
+        size = config["hidden_size"]
+        self.embeddings = nn.ModuleDict(
+            {
+                "word_embeddings": nn.Embedding(config["vocab_size"], size),
+                "position_embeddings": nn.Embedding(config["max_position_embeddings"], size),
+                "token_type_embeddings": nn.Embedding(config["type_vocab_size"], size),
+                "LayerNorm": nn.LayerNorm(size, config["layer_norm_eps"]),
+            }
+        )
+        self._dropout = nn.Dropout(dropout)
+        layers = nn.ModuleList(_Layer(config, dropout) for _ in range(config["num_hidden_layers"]))
+        self.encoder = nn.ModuleDict({"layer": layers})
+
+    @property
+    def layers(self) -> nn.ModuleList:
+        found = self.encoder["layer"]
+        assert isinstance(found, nn.ModuleList)
+        return found
+
+    def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor | None = None, places: Tensor | None = None) -> Tensor:
+        places = torch.arange(ids.shape[1], device=ids.device) if places is None else places
+        words = self.embeddings["word_embeddings"](ids) + self.embeddings["position_embeddings"](places)
+        kinds = torch.zeros_like(ids) if kinds is None else kinds
+        hidden = self._dropout(self.embeddings["LayerNorm"](words + self.embeddings["token_type_embeddings"](kinds)))
+        for layer in self.layers:
+            hidden = layer(hidden, mask)
+        return hidden
+
+
+def mean_vector(hidden: Tensor, mask: Tensor) -> Tensor:
+    """The mean of the token vectors of each text, at length 1."""
+    weights = mask.to(hidden.dtype)[:, :, None]
+    mean = (hidden * weights).sum(1).float() / weights.sum(1).float().clamp(min=1)
+    return functional.normalize(mean, dim=1)
+
+
+def read_bert(folder: Path, dropout: float = 0.1) -> Bert:
+    """The weights in a folder of Hugging Face's layout."""
+    from safetensors.torch import load_file
+
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    bert = Bert(config, dropout)
+    weights = {name.removeprefix("bert."): value.float() for name, value in load_file(folder / "model.safetensors").items()}
+    absent, _ = bert.load_state_dict(weights, strict=False)
+    if absent:
+        raise ValueError(f"{folder} lacks the weights {', '.join(absent[:3])}")
+    return bert
+
+
+def write_bert(bert: Bert, folder: Path, extra: dict[str, Tensor] | None = None) -> None:
+    """Weights at half precision, and their description, in Hugging Face's layout."""
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {**bert.state_dict(), **(extra or {})}
+    save_file({name: value.detach().half().cpu().contiguous() for name, value in weights.items()}, folder / "model.safetensors")
+    config = {**bert.config, "num_hidden_layers": len(bert.layers), "torch_dtype": "float16"}
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,97 @@
+"""Pairs to train on: the questions of a set's train years with the papers that answer them, as evaluation asks those of dev.
+
+Dev questions are kept beside them, to watch a training by; test years are never touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from citewell.evaluate.questions import Question, questions, sampled
+from citewell.evaluate.sets import DataSet, Split
+from citewell.evaluate.strict import Timeline, when
+from citewell.papers import Paper
+from citewell.train.packs import SPLITS
+
+FIRST_YEAR = 1000
+DEV_MOST = 2000
+"""Of each task so many dev questions are enough to watch a training by."""
+
+
+@dataclass
+class Source:
+    """One set as training sees it."""
+
+    name: str
+    papers: list[Paper]
+    number: dict[str, int]
+    """Every id of a paper to its place in `papers`."""
+    train_until: int
+    """The last year whose links may be used; 0 where the set knows no time."""
+    questions: dict[str, dict[str, list[Question]]]
+    """Split to task to questions."""
+    contexts: list[tuple[str, int, list[int]]] = field(default_factory=list)
+    """Of the train years: the text round a citation, its year, the places of the papers that are cited there."""
+    abstracts: list[tuple[str, str]] = field(default_factory=list)
+    """Titles with their abstracts, of papers up to the train years that need not be cited by any other."""
+
+
+def read_source(folder: Path, tasks: Sequence[str] = (), abstracts: int = 0) -> Source:
+    """The papers, questions and contexts of a set's train and dev years; `abstracts` of its papers are asked for by title."""
+    dataset = DataSet.open(folder)
+    chosen = [task for task in dataset.tasks if not tasks or task in tasks]
+    papers = list(dataset.papers())
+    number = {name: at for at, paper in enumerate(papers) for name in paper.ids}
+    asked: dict[str, dict[str, list[Question]]] = {split: {} for split in SPLITS}
+    for split in SPLITS:
+        timelines: dict[Split, Timeline] = {}
+        for task in chosen:
+            years = dataset.timeless(split) if task == "evidence" else _years(dataset, split)
+            if years not in timelines:
+                timelines[years] = Timeline(dataset, years)
+            asked[split][task] = sampled(
+                questions(timelines[years], task, needed=False), DEV_MOST if split == "dev" else None, seed=0
+            )
+    until = 0 if chosen == ["evidence"] else _train_until(dataset)
+    source = Source(dataset.name, papers, number, until, asked)
+    source.contexts = list(_contexts(dataset, source))
+    source.abstracts = _abstracts(dataset, until, abstracts)
+    return source
+
+
+def _years(dataset: DataSet, split: str) -> Split:
+    if split == "dev":
+        return dataset.split("dev")
+    until = _train_until(dataset)
+    return Split("train", frozenset(range(FIRST_YEAR, until + 1)), until)
+
+
+def _train_until(dataset: DataSet) -> int:
+    until = dataset.split("dev").links_until
+    assert until is not None
+    return until
+
+
+def _abstracts(dataset: DataSet, until: int, size: int) -> list[tuple[str, str]]:
+    distractors = any(path.name.startswith("distractors") for path in dataset.files())
+    found = (
+        (paper.title, paper.abstract)
+        for paper in (dataset.papers(distractors) if size else ())
+        if paper.title and paper.abstract and (not until or 0 < when(paper) // 10_000 <= until)
+    )
+    kept = list(found)
+    chosen = np.random.default_rng(0).choice(len(kept), min(size, len(kept)), replace=False) if kept else ()
+    return [kept[at] for at in sorted(chosen)]
+
+
+def _contexts(dataset: DataSet, source: Source) -> Iterator[tuple[str, int, list[int]]]:
+    for context in dataset.contexts():
+        citing = source.number.get(context.citing)
+        year = when(source.papers[citing]) // 10_000 if citing is not None else 0
+        if 0 < year <= source.train_until:
+            cited = {source.number[name] for reference in context.cited for name in reference.ids if name in source.number}
+            yield context.text, year, sorted(cited - {citing})
