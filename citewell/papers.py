@@ -92,6 +92,8 @@ class Query:
     abstract: str = ""
     context: str = ""
     """For the local task the text round the gap; for the paragraph task the topic sentence; for evidence the question."""
+    authors: list[str] = field(default_factory=list)
+    """Who writes the draft, where that is known: people cite themselves and each other."""
     since: int | None = None
     """Only papers of this year or later."""
     before: int | None = None

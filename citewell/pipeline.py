@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -33,6 +34,7 @@ STAGES = {
     "reciprocal-rank": "citewell.fuse.reciprocal_rank:ReciprocalRank",
     "weighted-sum": "citewell.fuse.weighted_sum:WeightedSum",
     "semi-genetic": "citewell.fuse.semi_genetic:SemiGenetic",
+    "learned": "citewell.fuse.learned:Learned",
 }
 """The kinds of stages; a new one is a module and a line here."""
 
@@ -139,7 +141,7 @@ class Pipeline:
         """The stages, each followed by those of the pipelines that it puts together."""
         for stage in self.stages:
             yield stage
-            for inner in (*getattr(stage, "of", ()), getattr(stage, "by", None)):
+            for inner in (*getattr(stage, "of", ()), *getattr(stage, "also", ()), getattr(stage, "by", None)):
                 if isinstance(inner, Pipeline):
                     yield from inner._all_stages()
 
@@ -182,8 +184,26 @@ class Pipeline:
 
 @lru_cache(maxsize=1)
 def definitions() -> Mapping[str, Mapping[str, Any]]:
-    """The named pipelines as data, in order."""
-    return tomllib.loads(files("citewell").joinpath("pipelines.toml").read_text("utf-8"))
+    """The named pipelines as data, in order; ``$CITEWELL_PIPELINES`` may name a file with more of them."""
+    ours = tomllib.loads(files("citewell").joinpath("pipelines.toml").read_text("utf-8"))
+    return ours | _given(os.environ.get("CITEWELL_PIPELINES", ""))
+
+
+def _given(path: str) -> dict[str, Any]:
+    """The pipelines of a user's own file."""
+    if not path:
+        return {}
+    try:
+        found = tomllib.loads(Path(path).read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CitewellError(f"$CITEWELL_PIPELINES names {path}, which cannot be read: {error}") from None
+    for name, each in found.items():
+        if not (isinstance(each, dict) and isinstance(each.get("stages"), list) and isinstance(each.get("about"), str)):
+            raise CitewellError(f'{path}: the pipeline {name!r} needs an "about" and its "stages", as those of citewell have')
+        for stage in each["stages"]:
+            if not isinstance(stage, dict) or stage.get("kind") not in STAGES:
+                raise CitewellError(f"{path}: a stage of {name!r} is of no known kind; there are {', '.join(STAGES)}")
+    return found
 
 
 def pipeline(name: str = DEFAULT, **overrides: Any) -> Pipeline:
@@ -236,7 +256,7 @@ def _check_type(name: str, default: Any, value: Any) -> None:
 
 def _resolved(key: str, value: Any) -> Any:
     """A parameter as its stage takes it: the names of other pipelines become those pipelines, lists become tuples."""
-    if key == "of":
+    if key in ("of", "also"):
         return tuple(pipeline(name) for name in value)
     if key == "by":
         return pipeline(value)

@@ -82,3 +82,21 @@ def test_overrides_replace_parameters() -> None:
 
 def test_every_definition_can_be_built() -> None:
     assert all(pipeline(name).about for name in definitions())
+
+
+def test_pipelines_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "mine.toml"
+    monkeypatch.setenv("CITEWELL_PIPELINES", str(own))
+    own.write_text('[mine]\nabout = "BM25, gently"\nstages = [{ kind = "bm25", k1 = 0.4 }]\n')
+    definitions.cache_clear()
+    try:
+        assert pipeline("mine").stages[0].k1 == 0.4  # type: ignore[attr-defined]
+        assert pipeline("bm25").name == "bm25"
+        for wrong in ("[mine", '[mine]\nabout = "no stages"\n', '[mine]\nabout = ""\nstages = [{ kind = "magic" }]\n'):
+            own.write_text(wrong)
+            definitions.cache_clear()
+            with pytest.raises(CitewellError, match=r"mine\.toml"):
+                pipeline("mine")
+    finally:
+        monkeypatch.undo()
+        definitions.cache_clear()

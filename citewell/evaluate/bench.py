@@ -64,23 +64,27 @@ class Bench:
         """For each view the right answers of each question; a question that has too few in this library is left out."""
         documents = {}
         for question in batch:
-            own = self._own(question)
-            found = [number for number in self._names.numbers(question.wanted) if number != own]
+            found = self.wanted(question)
             if len(found) >= question.fewest:
                 documents[question.id] = self._names.ids(found)
         marked = {question.id: self._places.marked(question) for question in batch if question.id in documents}
         sentences = {question: places for question, places in marked.items() if places}
         return {view: sentences if view else documents for view in self._views}
 
+    def wanted(self, question: Question) -> list[int]:
+        """The numbers of the papers that answer a question."""
+        own = self._own(question)
+        return [number for number in self._names.numbers(question.wanted) if number != own]
+
     def warm_up(self, pipeline: Pipeline, question: Question) -> None:
-        pipeline.rank(self._request(question))
+        pipeline.rank(self.request(question))
 
     def ask(self, pipeline: Pipeline, batch: Sequence[Question], answers: Answers) -> tuple[Runs, list[float], int]:
         """What a pipeline answers, the CPU time of each question, and how many wanted papers it was given."""
         runs: Runs = {view: {} for view in self._views}
         seconds, injected = [], 0
         for question in batch:
-            request = self._request(question)
+            request = self.request(question)
             before = time.process_time()
             ranking = pipeline.rank(request)
             if marked := question.id in answers.get(snippets.RETURNED, {}):
@@ -146,7 +150,7 @@ class Bench:
         numbers = [number for paper in run[question.id] if (number := self._names.number(paper)) is not None]
         return overlap(name, self._library, question.query, numbers)
 
-    def _request(self, question: Question) -> Request:
+    def request(self, question: Question) -> Request:
         """The question as a pipeline gets it: what it knows of its bibliography never holds an answer under another name."""
         query = question.query
         if query.known:

@@ -137,7 +137,7 @@ def _evidence(dataset: DataSet, split: str) -> Iterator[Question]:
 
 
 def _asked_by(paper: Paper, name: str, task: str, context: str, wanted: list[str]) -> Question:
-    query = Query(task, paper.title, paper.abstract, context, exclude=list(paper.ids))
+    query = Query(task, paper.title, paper.abstract, context, list(paper.authors), exclude=list(paper.ids))
     return Question(name, query, wanted, query_date(when(paper)), paper.ids[0])
 
 

@@ -6,20 +6,20 @@ weights that citewell knows where to get, which are converted once and kept in t
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from platformdirs import user_cache_path
 
 from citewell.errors import CitewellError
+from citewell.models import static, weights
 from citewell.models.inputs import Inputs, PaperText, Reader
 from citewell.papers import Query
 
@@ -110,6 +110,13 @@ class PairEncoder(Encoder):
         return self._vectors(self._reader.papers(papers))
 
 
+@runtime_checkable
+class ReadsQueries(Protocol):
+    """A model that reads the parts of a query each in its own way."""
+
+    def query(self, query: Query) -> Vectors: ...
+
+
 def available(name: str) -> bool:
     """Whether `load` and what it gives will work, as far as can be told without doing it."""
     if not _installed(*_RUN_BY):
@@ -124,9 +131,9 @@ def _installed(*packages: str) -> bool:
 
 
 def _given(name: str) -> Path | None:
-    """The model's folder in ``$CITEWELL_MODELS``, where there is one."""
-    models = os.environ.get("CITEWELL_MODELS")
-    return Path(models) / name if models and (Path(models) / name / "model.onnx").is_file() else None
+    """The model's folder in ``$CITEWELL_MODELS`` or among the weights that ship, where there is one."""
+    folder = weights.folder(name)
+    return folder if (folder / "model.onnx").is_file() or (folder / static.FILE).is_file() else None
 
 
 def _kept(name: str) -> Path:
@@ -135,11 +142,13 @@ def _kept(name: str) -> Path:
 
 
 @lru_cache(maxsize=4)
-def load(name: str) -> Encoder:
+def load(name: str) -> Encoder | static.StaticEncoder:
     """The encoder called `name`."""
     given = _given(name)
     if given is not None:
         inputs = Inputs.read(given)
+        if (given / static.FILE).is_file():
+            return static.StaticEncoder(name, given, inputs or Inputs())
         return PairEncoder(name, given, inputs) if inputs else Encoder(name, given)
     package = _PACKAGES.get(name)
     if package is None:

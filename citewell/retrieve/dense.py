@@ -122,7 +122,7 @@ class Dense:
 
     def _encoded(self, query: Query) -> Floats:
         made = encoder.load(self.encoder)
-        if isinstance(made, encoder.PairEncoder):
+        if isinstance(made, encoder.ReadsQueries):
             return made.query(_of_form(query, self.form))
         found: Floats = made.encode([_query_text(query, self.form)])[0]
         return found

@@ -1,0 +1,205 @@
+"""Signals: everything that is known of the candidates of one query, a column each, for a learned combination to weigh.
+
+Words and meaning come as the scores of pipelines, each also as a share of the best one, and as ranks. The rest is what the
+library knows of the papers: how the candidates stand to one another in the citation graph, how often and how lately each is
+cited, its age, whose it is and where it appeared, how much of its title the query says, and how it stands to what the draft is
+known to cite. What cannot be known of a query is NaN.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.library.graph import Graph
+from citewell.library.identity import families
+from citewell.library.postings import BLOCK, BLOCK_BITS
+from citewell.papers import Paper, Ranking
+from citewell.retrieve.query_terms import query_terms
+from citewell.retrieve.request import Request
+from citewell.text.analysis import terms
+
+SEEDS = 30
+"""So many of the best candidates are what the others are held against."""
+RECENT = 3
+"""Years that count as lately."""
+
+Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+
+class Signals(NamedTuple):
+    """A row for each candidate."""
+
+    names: tuple[str, ...]
+    rows: Floats
+
+
+def signals(
+    request: Request,
+    papers: Numbers,
+    rankings: Mapping[str, Ranking],
+    scores: Mapping[str, npt.NDArray[np.float32]],
+    best: Numbers,
+) -> Signals:
+    """The signals of `papers`: by the rankings and scores of pipelines, and against the `best` of the papers."""
+    records = request.library.store.papers(papers.tolist())
+    held = [records.get(num, Paper()) for num in papers.tolist()]
+    found = {
+        **_of_rankings(papers, rankings),
+        **_of_scores(scores),
+        **_of_links(request.library.index.graph, papers, best),
+        **_of_time(request, papers),
+        **_of_people(request, papers, held, best),
+        **_of_titles(request, held),
+        **_of_bibliography(request, papers),
+    }
+    return Signals(tuple(found), np.column_stack([np.asarray(column, np.float64) for column in found.values()]))
+
+
+def _of_rankings(papers: Numbers, rankings: Mapping[str, Ranking]) -> dict[str, Floats]:
+    found = {}
+    for name, ranking in rankings.items():
+        column = np.full(len(papers), np.nan)
+        order = np.argsort(papers)
+        at = np.minimum(np.searchsorted(papers[order], ranking.papers), len(papers) - 1)
+        here = papers[order[at]] == ranking.papers if len(papers) else np.zeros(len(ranking.papers), bool)
+        column[order[at[here]]] = np.flatnonzero(here) + 1
+        found[f"{name} rank"] = np.log(column)
+    return found
+
+
+def _of_scores(scores: Mapping[str, npt.NDArray[np.float32]]) -> dict[str, Floats]:
+    found: dict[str, Floats] = {}
+    for name, values in scores.items():
+        column = values.astype(np.float64)
+        found[f"{name} score"] = column
+        found[f"{name} behind"] = column.max(initial=0.0) - column
+    return found
+
+
+def _of_links(graph: Graph, papers: Numbers, best: Numbers) -> dict[str, Floats]:
+    weights = 1.0 / np.log2(np.arange(len(best)) + 2)
+    return {
+        "cited by the best": _reached(graph, "cites", best, weights, papers),
+        "cites the best": _reached(graph, "cited_by", best, weights, papers),
+        "cited with the best": _beside(graph, "cited_by", "cites", best, weights, papers),
+        "cites as the best": _beside(graph, "cites", "cited_by", best, weights, papers),
+    }
+
+
+def _reached(graph: Graph, direction: str, starts: Numbers, weights: Floats, papers: Numbers) -> Floats:
+    """The weights of those starts that have a link to each paper."""
+    targets, counts = graph.neighbours(direction, starts)
+    return _summed(papers, targets, np.repeat(weights, counts))
+
+
+def _beside(graph: Graph, there: str, back: str, starts: Numbers, weights: Floats, papers: Numbers) -> Floats:
+    """How often each paper is linked to the same others as the starts, but for itself, for how often it is linked at all."""
+    between, counts = graph.neighbours(there, starts)
+    targets, spread = graph.neighbours(back, between)
+    total = _summed(papers, targets, np.repeat(np.repeat(weights, counts), spread))
+    total -= _summed(papers, starts, weights * counts)
+    return np.asarray(total / np.sqrt(1.0 + graph.degrees(there, papers)), np.float64)
+
+
+def _summed(papers: Numbers, targets: Numbers, weights: Floats) -> Floats:
+    """For each paper the sum of the weights of the targets that are it."""
+    order = np.argsort(papers)
+    if not len(papers) or not len(targets):
+        return np.zeros(len(papers))
+    at = np.minimum(np.searchsorted(papers[order], targets), len(papers) - 1)
+    here = papers[order[at]] == targets
+    return np.bincount(order[at[here]], weights=weights[here], minlength=len(papers)).astype(np.float64)
+
+
+def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:
+    graph = request.library.index.graph
+    years = _years(request, papers)
+    now = newest_year(request)
+    citing, counts = graph.neighbours("cited_by", papers)
+    lately = _years(request, citing) > now - RECENT
+    recent = np.bincount(np.repeat(np.arange(len(papers)), counts), weights=lately, minlength=len(papers))
+    return {
+        "times cited": np.log1p(counts),
+        "times cited lately": np.log1p(recent),
+        "references": np.log1p(graph.degrees("cites", papers)),
+        "age": np.where(years > 0, np.clip(now - years, 0, 100), np.nan).astype(np.float64),
+    }
+
+
+def _years(request: Request, papers: Numbers) -> Numbers:
+    found = np.zeros(len(papers), np.int64)
+    for block in np.unique(papers >> BLOCK_BITS).tolist():
+        here = papers >> BLOCK_BITS == block
+        found[here] = request.library.index.dates(block)[papers[here] & (BLOCK - 1)] // 10_000
+    return found
+
+
+def newest_year(request: Request) -> int:
+    """The year in which the query is asked, as far as the library tells: that of its newest paper."""
+
+    def work_out() -> int:
+        return max(
+            (int(request.library.index.dates(block).max()) // 10_000 for block in request.library.index.blocks), default=0
+        )
+
+    return request.remember("newest year", work_out)
+
+
+def _of_people(request: Request, papers: Numbers, held: Sequence[Paper], best: Numbers) -> dict[str, Floats]:
+    """Shared authors with the draft and with the best candidates, and how usual the venue is among these."""
+    place = {num: at for at, num in enumerate(papers.tolist())}
+    among = [held[place[num]] for num in best.tolist() if num in place]
+    own = families(request.query.authors)
+    names = [families(paper.authors) for paper in held]
+    times = Counter(name for paper in among for name in families(paper.authors))
+    venues = Counter(paper.venue.casefold() for paper in among if paper.venue)
+    inside = set(best.tolist())
+    others = [sum(times[name] - (num in inside) for name in some) for num, some in zip(papers.tolist(), names, strict=True)]
+    venue = [
+        venues[paper.venue.casefold()] - (num in inside) if paper.venue else np.nan
+        for num, paper in zip(papers.tolist(), held, strict=True)
+    ]
+    return {
+        "shared authors": np.array([len(own & some) if own else np.nan for some in names], np.float64),
+        "authors among the best": np.log1p(np.maximum(others, 0)),
+        "venue among the best": np.array(venue, np.float64),
+        "abstract": np.array([bool(paper.abstract) for paper in held], np.float64),
+    }
+
+
+def _of_titles(request: Request, held: Sequence[Paper]) -> dict[str, Floats]:
+    """How much of each title the query says, and how near to its gap."""
+    near = {term: weight for term, (_, weight) in query_terms(request, "near", 0).items()}
+    said = set(terms(request.query.text()))
+    shares, nearness, sizes = [], [], []
+    for paper in held:
+        words = set(terms(paper.title))
+        shares.append(len(words & said) / len(words) if words else np.nan)
+        nearness.append(sum(near.get(word, 0.0) for word in words) / len(words) if words else np.nan)
+        sizes.append(len(words))
+    return {
+        "title said": np.array(shares, np.float64),
+        "title said near the gap": np.array(nearness, np.float64),
+        "title words": np.array(sizes, np.float64),
+        "query words": np.full(len(held), float(len(said))),
+    }
+
+
+def _of_bibliography(request: Request, papers: Numbers) -> dict[str, Floats]:
+    """How each paper stands to what the draft is known to cite."""
+    known = request.known()
+    if not len(known):
+        nothing = np.full(len(papers), np.nan)
+        return dict.fromkeys(("cited with the known", "cites as the known", "cited by the known"), nothing)
+    graph, weights = request.library.index.graph, np.ones(len(known)) / np.sqrt(len(known))
+    return {
+        "cited with the known": _beside(graph, "cited_by", "cites", known, weights, papers),
+        "cites as the known": _beside(graph, "cites", "cited_by", known, weights, papers),
+        "cited by the known": _reached(graph, "cites", known, weights, papers),
+    }
