@@ -34,6 +34,7 @@ STAGES = {
     "reciprocal-rank": "citewell.fuse.reciprocal_rank:ReciprocalRank",
     "weighted-sum": "citewell.fuse.weighted_sum:WeightedSum",
     "semi-genetic": "citewell.fuse.semi_genetic:SemiGenetic",
+    "cross-encoder": "citewell.rerank.cross_encoder:CrossEncoder",
     "learned": "citewell.fuse.learned:Learned",
 }
 """The kinds of stages; a new one is a module and a line here."""
@@ -109,9 +110,13 @@ class Pipeline:
 
     def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
         """Let every stage make of the library what it needs; `donors` are libraries of the same papers that may have it."""
-        for stage in self.stages:
+        for stage in self._all_stages():
             if isinstance(stage, Prepares):
                 stage.prepare(library, donors)
+
+    def prepares(self) -> bool:
+        """Whether any stage needs more of a library than its index."""
+        return any(isinstance(stage, Prepares) for stage in self._all_stages())
 
     def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """What the last stage thinks of papers that it may not have found."""

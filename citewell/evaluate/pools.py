@@ -28,6 +28,8 @@ from citewell.pipeline import Pipeline
 
 _MADE_BY = ("library", "sources", "text", "evaluate/strict.py", "evaluate/sets.py", "identifiers.py", "papers.py")
 """The code that decides what the library of a set holds."""
+_NOT_BY = ("encoding.py", "vectors.py", "neighbours.py", "standing.py", "background.py")
+"""Of that the code of vectors, which know by themselves what they were made of."""
 
 
 def cache_folder() -> Path:
@@ -59,18 +61,22 @@ class Pools:
         # A library that grows day by day keeps the models of the last year's, of which it is a copy.
         models = {name for pipeline in pipelines for name in pipeline.models()}
         growing: _Growing | None = None
+        ahead: list[Path] = []
         for date in dates:
             before = time.process_time()
             if date % 10_000 == END_OF_YEAR:
                 library = self.cached(date, models)
+                self._prepare(library, pipelines)
             else:
                 year = date // 10_000
                 if growing is None or growing.year != year:
                     folder = scratch / str(year)
                     shutil.copytree(self.cached((year - 1) * 10_000 + END_OF_YEAR, models).folder, folder)
                     growing = _Growing(Library(folder), year, self._of_year(year))
+                    ahead = self._ahead(year, pipelines)
                 library = growing.until(date)
-            self._prepare(library, pipelines)
+            for pipeline in pipelines:
+                pipeline.prepare(library, ahead)
             self.seconds += time.process_time() - before
             with library:
                 yield library
@@ -98,8 +104,18 @@ class Pools:
             if not made_by(library, name):
                 train(library, name, self._progress if isinstance(self._progress, Watcher) else None)
 
+    def _ahead(self, year: int, pipelines: Sequence[Pipeline]) -> list[Path]:
+        """A library that has all of a year already, to lend what pipelines need of each paper to the one that grows."""
+        if not any(pipeline.prepares() for pipeline in pipelines):
+            return []
+        with self.cached(year * 10_000 + END_OF_YEAR) as whole:
+            self._prepare(whole, pipelines)
+            return [whole.folder]
+
     def _prepare(self, library: Library, pipelines: Sequence[Pipeline]) -> None:
         """Let pipelines make what they need of a library, from other libraries of the set where these have it."""
+        if not any(pipeline.prepares() for pipeline in pipelines):
+            return
         prefix = f"{safe_name(self._timeline.dataset.name)}-"
         donors = [path for path in sorted(cache_folder().glob(f"{prefix}*")) if path.is_dir() and path != library.folder]
         for pipeline in pipelines:
@@ -158,7 +174,7 @@ def _code() -> str:
     for name in _MADE_BY:
         place = files("citewell").joinpath(name)
         for path in [place] if place.is_file() else sorted(place.iterdir(), key=lambda path: path.name):
-            if path.name.endswith(".py"):
+            if path.name.endswith(".py") and path.name not in _NOT_BY:
                 state.update(path.read_bytes())
     return state.hexdigest()
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.library import Library
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.request import Request
 
@@ -19,8 +17,6 @@ Numbers = npt.NDArray[np.int64]
 
 class Component(Protocol):
     """A pipeline, as a fusion sees it."""
-
-    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None: ...
 
     def rank(self, request: Request) -> Ranking: ...
 
@@ -31,10 +27,6 @@ class Fusion:
     """What all fusions share: their components, `of`."""
 
     of: tuple[Component, ...]
-
-    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
-        for component in self.of:
-            component.prepare(library, donors)
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         return all_reasons(self.of, request, papers)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,6 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.fuse.components import Component, Fusion, side_by_side
 from citewell.fuse.signals import SEEDS, Signals, signals
-from citewell.library.library import Library
 from citewell.models import weights
 from citewell.models.trees import Trees
 from citewell.papers import Ranking, Reason
@@ -42,10 +40,6 @@ class Learned(Fusion):
     depth: int = 150
     """How many of the best of each pipeline are weighed."""
     size: int = 1000
-
-    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
-        for component in (*self.of, *self.also):
-            component.prepare(library, donors)
 
     def rank(self, request: Request) -> Ranking:
         order, weighed = self.candidates(request)

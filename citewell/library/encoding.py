@@ -23,6 +23,7 @@ from citewell.library.postings import FIELDS, JOINED
 from citewell.library.vectors import FOLDER, Floats, Numbers, Shelf, quantised
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
+from citewell.text.marks import shortened
 
 TEXTS = (*FIELDS, *JOINED)
 """What can be encoded of papers."""
@@ -30,6 +31,9 @@ CHUNK = 2048
 """Papers encoded between two commits: enough to sort them by length, little to lose."""
 _CONTEXTS = 4
 """Of what others say of a paper, or it of others, so many contexts are encoded; the vector is their mean."""
+
+_NEAR = 240
+"""Of a context so many characters round the citation are encoded."""
 
 Report = Callable[[int], None]
 
@@ -144,12 +148,17 @@ def _borrowed(
 def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Floats:
     """For each paper the mean of the vectors of its texts, at length 1."""
     counts = [len(text.parts()) for text in texts]
-    vectors = encoder.encode([part for text in texts for part in text.parts()])
+    vectors = encoder.encode([part if part == text.own() else near_mark(part) for text in texts for part in text.parts()])
     if all(count == 1 for count in counts):
         return vectors
     sums = np.add.reduceat(vectors, np.cumsum([0, *counts[:-1]]), axis=0)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def near_mark(context: str) -> str:
+    """The words of a context round its citation: of what stands further off little is said of the paper."""
+    return shortened(context, _NEAR, "").replace("[…]", "").strip()
 
 
 def paper_texts(library: Library, text: str, nums: list[int]) -> Iterator[tuple[int, PaperText]]:

@@ -1,8 +1,9 @@
-"""From a BERT encoder in Hugging Face's layout to one int8 ONNX file, without torch.
+"""From a BERT model in Hugging Face's layout to one int8 ONNX file, without torch.
 
 The graph is written node by node with onnxruntime's fused operators (attention, skip + layer norm, bias + gelu), which its
-optimiser would arrive at, and ends in the mean of the token vectors at length 1. Weights are then quantised to 8 bits per
-channel; activations are quantised as they come.
+optimiser would arrive at. An encoder ends in the mean of the token vectors at length 1; a model with a classifier of one
+output, a cross-encoder, in that output for the first token. Weights are then quantised to 8 bits per channel; activations are
+quantised as they come.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Tensors = dict[str, npt.NDArray[np.float32]]
 
 
 def convert(folder: Path, target: Path) -> None:
-    """Write the encoder in `folder` (config.json, model.safetensors) to the ONNX file `target`, quantised."""
+    """Write the model in `folder` (config.json, model.safetensors) to the ONNX file `target`, quantised."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -76,10 +77,16 @@ def _graph(config: dict[str, Any], tensors: Tensors) -> Any:
     hidden = _embedded(nodes, config, tensors)
     for layer in range(int(config["num_hidden_layers"])):
         hidden = _layer(nodes, f"encoder.layer.{layer}", hidden, config, tensors)
-    _pooled(nodes, hidden)
-    inputs = [helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "tokens"]) for name in ("ids", "mask")]
-    output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", int(config["hidden_size"])])
-    graph = helper.make_graph(nodes.nodes, "encoder", inputs, [output], nodes.weights)
+    names = ["ids", "mask"]
+    if _is_cross_encoder(tensors):
+        names.append("kinds")
+        _classified(nodes, hidden, tensors)
+        output = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["texts", 1])
+    else:
+        _pooled(nodes, hidden)
+        output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", int(config["hidden_size"])])
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "tokens"]) for name in names]
+    graph = helper.make_graph(nodes.nodes, "model", inputs, [output], nodes.weights)
     opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_FUSED, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
@@ -87,12 +94,19 @@ def _graph(config: dict[str, Any], tensors: Tensors) -> Any:
 def _embedded(nodes: _Nodes, config: dict[str, Any], tensors: Tensors) -> str:
     """Word, place and kind of each token, summed and normalised."""
     words = nodes.weight("words", tensors["embeddings.word_embeddings.weight"])
-    kind = tensors["embeddings.token_type_embeddings.weight"][0]
-    places = nodes.weight("places", tensors["embeddings.position_embeddings.weight"] + kind)
+    kinds = tensors["embeddings.token_type_embeddings.weight"]
+    places = tensors["embeddings.position_embeddings.weight"]
     nodes.add("Gather", [words, "ids"], "word vectors")
     nodes.add("Shape", ["ids"], "tokens", start=1, end=2)
-    nodes.add("Slice", [places, nodes.weight("zero", np.array([0], np.int64)), "tokens"], "place vectors")
-    nodes.add("Add", ["word vectors", "place vectors"], "embedded")
+    zero = nodes.weight("zero", np.array([0], np.int64))
+    if _is_cross_encoder(tensors):
+        nodes.add("Gather", [nodes.weight("kinds of text", kinds), "kinds"], "kind vectors")
+        nodes.add("Add", ["word vectors", "kind vectors"], "words and kinds")
+    else:  # all are of the first kind
+        places = places + kinds[0]
+    nodes.add("Slice", [nodes.weight("places", places), zero, "tokens"], "place vectors")
+    summed = "words and kinds" if _is_cross_encoder(tensors) else "word vectors"
+    nodes.add("Add", [summed, "place vectors"], "embedded")
     return _normed(nodes, "embeddings.LayerNorm", "embedded", config, tensors)
 
 
@@ -125,6 +139,21 @@ def _skipped(nodes: _Nodes, name: str, hidden: str, skip: str, config: dict[str,
     bias = nodes.weight(f"{name}.dense bias", tensors[f"{name}.dense.bias"])
     inputs = [f"{name} dense", skip, scale, shift, bias]
     return nodes.add("SkipLayerNormalization", inputs, f"{name} out", _FUSED, epsilon=config["layer_norm_eps"])
+
+
+def _is_cross_encoder(tensors: Tensors) -> bool:
+    return "classifier.weight" in tensors and len(tensors["classifier.weight"]) == 1
+
+
+def _classified(nodes: _Nodes, hidden: str, tensors: Tensors) -> None:
+    """The score by the first token."""
+    first = nodes.weight("first token", np.array([0], np.int64))
+    nodes.add("Gather", [hidden, first], "first vectors", axis=1)
+    # A product of one column is not worth quantising, and its error would fall on the score itself.
+    nodes.add("Mul", ["first vectors", nodes.weight("head", tensors["classifier.weight"][0])], "shares")
+    last = nodes.weight("head axis", np.array([-1], np.int64))
+    nodes.add("ReduceSum", ["shares", last], "bare scores", keepdims=0)
+    nodes.add("Add", ["bare scores", nodes.weight("head bias", tensors["classifier.bias"])], "scores")
 
 
 def _pooled(nodes: _Nodes, hidden: str) -> None:

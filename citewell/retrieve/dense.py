@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.encoding import encode, missing, paper_texts
+from citewell.library.encoding import encode, missing, near_mark, paper_texts
 from citewell.library.library import Library
 from citewell.library.neighbours import Neighbours
 from citewell.library.vectors import Shelf
@@ -106,7 +106,7 @@ class Dense:
         contexts = [(num, context) for num, text in texts for context in text.contexts]
         if not contexts:
             return {}
-        cosines = encoder.load(self.encoder).encode([text for _, text in contexts]) @ self._vector(request)
+        cosines = encoder.load(self.encoder).encode([near_mark(text) for _, text in contexts]) @ self._vector(request)
         opening, target = _QUOTE[self.text]
         quotes: dict[int, list[Reason]] = {}
         for at in np.argsort(-cosines, kind="stable").tolist():

@@ -8,16 +8,13 @@ transformer is ranked here by any pipeline that can score a given paper (`by`), 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.library import Library
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import best_first, first_of_each
 from citewell.retrieve.request import Request
@@ -29,8 +26,6 @@ _SHOWN_PATHS = 2
 
 class Scorer(Protocol):
     """A pipeline that can score papers that it did not find itself."""
-
-    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None: ...
 
     def score(self, request: Request, papers: Numbers) -> npt.NDArray[np.float32]: ...
 
@@ -48,9 +43,6 @@ class Navigate:
     """``cites`` collects what the best papers cite, ``cited_by`` who cites them."""
     votes: float = 0.0
     """How much it counts that papers among the best cite a candidate, beside the score."""
-
-    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
-        self.by.prepare(library, donors)
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         for seeds in self.seeds:

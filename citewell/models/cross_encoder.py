@@ -1,0 +1,80 @@
+"""A cross-encoder: a query and a paper read together, and a score for the pair.
+
+A model is a folder with ``model.onnx``, ``tokenizer.json`` and ``inputs.json``, as an encoder's is. Pairs are sorted by length
+and scored in batches of about equal numbers of tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.errors import CitewellError
+from citewell.models import weights
+from citewell.models.inputs import Inputs, PaperText, Reader
+from citewell.papers import Query
+
+_BATCH_TOKENS = 2048
+
+Scores = npt.NDArray[np.float32]
+
+
+class CrossEncoder:
+    """One model, loaded when it is first used."""
+
+    def __init__(self, name: str, folder: Path, inputs: Inputs) -> None:
+        self.name = name
+        self._folder = folder
+        self._inputs = inputs
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        return onnxruntime.InferenceSession(str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _reader(self) -> Reader:
+        from tokenizers import Tokenizer
+
+        tokenizer: Any = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return Reader(tokenizer, self._inputs)
+
+    def scores(self, query: Query, papers: Sequence[PaperText]) -> Scores:
+        """How well each paper answers the query."""
+        asked = self._reader.query(query)
+        texts = [found[1:] for found in self._reader.papers(papers)]  # without a second opening token
+        scores = np.zeros(len(texts), np.float32)
+        order = np.argsort([-len(text) for text in texts], kind="stable")
+        start = 0
+        while start < len(order):
+            longest = len(asked) + len(texts[order[start]])
+            places = order[start : start + max(1, _BATCH_TOKENS // longest)]
+            ids, mask, kinds = np.zeros((3, len(places), longest), np.int32)
+            ids[:, : len(asked)] = asked
+            for row, place in enumerate(places.tolist()):
+                end = len(asked) + len(texts[place])
+                ids[row, len(asked) : end] = texts[place]
+                mask[row, :end] = 1
+                kinds[row, len(asked) : end] = 1
+            scores[places] = self._session.run(["scores"], {"ids": ids, "mask": mask, "kinds": kinds})[0][:, 0]
+            start += len(places)
+        return scores
+
+
+@lru_cache(maxsize=2)
+def load(name: str) -> CrossEncoder:
+    """The cross-encoder called `name`."""
+    folder = weights.folder(name)
+    if not (folder / "model.onnx").is_file():
+        raise CitewellError(f"there is no cross-encoder {name!r}; put its folder into $CITEWELL_MODELS")
+    return CrossEncoder(name, folder, Inputs.read(folder) or Inputs())
