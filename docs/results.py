@@ -29,14 +29,18 @@ PLOTS = Path(__file__).with_name("plots")
 SAMPLE = 1000
 BASELINE = "bm25"
 TUNING_SAMPLE = 500
+STARTS = "seeds=100,200,300,400,500,600,700,800,900,1000"
+ROUNDS = ("bm25", "navigate", "navigate-2", "navigate-3")
+ROUNDS_SHOWN = ("F1@20", "RR", "R@20", "R@1000", "Overlap@1000")
 GRID = ("k1=0.5,1.2,2.0,3.0", "b=0.25,0.5,0.75,0.9")
 
 _OPENING = """# Results
 
 Every pipeline on every set at hand, test split, strict in time: a query sees only papers up to its own date, links and
 contexts of citing papers up to the last dev year, and never its own record, references or contexts. Made by `make results`,
-which runs the command above each table; {sample:,} questions are drawn with seed 0 where a task has more. The grids of k1 and b
-are measured on dev years, which alone choices are made on.
+which runs the command above each table; {sample:,} questions are drawn with seed 0 where a task has more. The grids of k1 and
+b, and the rounds of navigation (after Table 6 of Nogueira et al. 2020), are measured on dev years, which alone choices are made
+on.
 
 Bold: the best. \\*: differs from `{baseline}` (paired randomisation test, Holm-corrected over the table, p < .05). ±: half of
 the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `snippets:` are sentences of the ten best papers,
@@ -47,7 +51,7 @@ the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `s
 @click.command()
 @click.option("--set", "names", multiple=True, help="Only this set (repeatable).")
 @click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
-@click.option("--tuning-only", is_flag=True, help="Only the grids of k1 and b.")
+@click.option("--tuning-only", is_flag=True, help="Only what is chosen on dev: k1 and b, the rounds of navigation.")
 @click.option("--page-only", is_flag=True, help="Measure nothing; write the page from what is known.")
 def main(names: tuple[str, ...], tasks: tuple[str, ...], tuning_only: bool, page_only: bool) -> None:
     """Measure, and write docs/results.md."""
@@ -58,6 +62,8 @@ def main(names: tuple[str, ...], tasks: tuple[str, ...], tuning_only: bool, page
         dataset = DataSet.open(folder)
         if "local" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "local" in tasks):
             _keep(f"{dataset.name} · tuning", _tuned(folder))
+        if "global" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "global" in tasks):
+            _keep(f"{dataset.name} · navigation, dev", _navigated(folder))
         for key, task, rules, pipelines in () if tuning_only else _tables(dataset):
             if (not names or dataset.name in names) and (not tasks or task in tasks):
                 _keep(key, _measure(folder, key, task, rules, pipelines))
@@ -133,6 +139,26 @@ def _tuned(folder: Path) -> dict[str, Any]:
     return {"grid": tuning.grid, "values": tuning.matrix().tolist(), "queries": tuning.queries, "command": command}
 
 
+def _navigated(folder: Path) -> dict[str, Any]:
+    """How many papers to start from (kd; kd + kc = 1000), and what each further round brings, on dev."""
+    with Bar() as bar:
+        evaluation = Evaluation(folder, "global", "dev", TUNING_SAMPLE, measures=ROUNDS_SHOWN, progress=bar, watcher=bar)
+        swept = tune(evaluation, "navigate", parse_grid([STARTS]), "R@1000")
+        report = evaluation.report(list(ROUNDS), baseline=BASELINE)
+    click.echo(f"{evaluation.dataset.name} · navigation", err=True)
+    command = f"citewell evaluate {folder} --task global --split dev --sample {TUNING_SAMPLE}"
+    command += "".join(f" --pipeline {name}" for name in ROUNDS) + "".join(f" --measure {name}" for name in ROUNDS_SHOWN)
+    sweep = (
+        f"citewell tune {folder} --pipeline navigate --task global --sample {TUNING_SAMPLE} --measure R@1000 --grid {STARTS}"
+    )
+    return {
+        **msgspec.json.decode(msgspec.json.encode(report.as_json())),
+        "shown": ROUNDS_SHOWN,
+        "command": f"{command}\n{sweep}",
+        "sweep": {str(point.settings["seeds"]): point.value for point in swept.points},
+    }
+
+
 def _draw(report: Report, evaluation: Evaluation) -> None:
     for path in draw_report(report, evaluation, PLOTS / f"{report.set}-{report.task}"):
         if path.suffix == ".png":
@@ -145,6 +171,11 @@ def page(known: dict[str, Any]) -> str:
     for key, report in sorted(known.items()):
         table = _grid(report) if "grid" in report else _table(report)
         parts.append(f"## {key}\n\n{report['queries']:,} queries.\n\n```\n{report['command']}\n```\n\n{table}\n")
+        if sweep := report.get("sweep"):
+            best = max(sweep.values())
+            cells = [f"**{value:.3f}**" if value == best else f"{value:.3f}" for value in sweep.values()]
+            heading = f"| papers that the round starts from (kd) | {' | '.join(sweep)} |\n|---|{'---:|' * len(sweep)}"
+            parts.append(f"{heading}\n| R@1000 | {' | '.join(cells)} |\n")
         pictures = sorted((PLOTS / key.replace(" · ", "-")).glob("*.svg"))
         links = " · ".join(f"[{path.stem.replace('-', ' ')}]({path.relative_to(PAGE.parent)})" for path in pictures)
         if links:
@@ -168,7 +199,8 @@ def _grid(tuning: dict[str, Any]) -> str:
 
 def _table(report: dict[str, Any]) -> str:
     systems = report["pipelines"]
-    names = [name for name in SHOWN[report["task"]] if any(name in figures for figures in systems.values())]
+    shown = report.get("shown", SHOWN[report["task"]])
+    names = [name for name in shown if any(name in figures for figures in systems.values())]
     best = {name: max(figures[name] for figures in systems.values() if figures.get(name) is not None) for name in names}
     marks = {(each["system"], each["measure"]) for each in report["comparisons"] if each["p_randomisation"] < 0.05}
     lines = [f"| pipeline | {' | '.join(names)} | ms |", f"|---|{'---:|' * (len(names) + 1)}"]
