@@ -80,7 +80,7 @@ class Asking:
         return _among(keys, self._answers) | own | ((citing >= 0)[:, None] & _among(cited, self._cites))
 
     def answers(self, questions: Tensor, papers: Tensor) -> Tensor:
-        """For each question and its row of papers whether these answer it."""
+        """For each question and its row of papers whether these answer it; -1 is no paper."""
         return _among(questions[:, None] << 32 | papers, self._answers)
 
     def wanted(self, questions: Tensor) -> Tensor:
@@ -92,7 +92,10 @@ class Asking:
         return torch.nonzero((self.paper_set == place) & (self.paper_sentence == sentences)).flatten()
 
     def best(self, questions: Tensor, pool: Tensor, vectors: Tensor, ask: Vectors, size: int, hide: bool) -> Iterator[Tensor]:
-        """The best papers of a pool for some questions at a time, none from their future; `hide`: none that may answer."""
+        """The best papers of a pool for some questions at a time, none from their future; `hide`: none that may answer.
+
+        Where fewer than `size` are left, the rest of a row is -1.
+        """
         for some in questions.split(_AT_ONCE):
             scores = ask(some) @ vectors.T
             unseen = (self.paper_date[pool][None] > self.date[some, None]) | (
@@ -101,7 +104,8 @@ class Asking:
             unseen |= pool[None] == self.citing[some, None]
             if hide:
                 unseen |= self.may_answer(some, pool)
-            yield pool[scores.masked_fill_(unseen, -2.0).topk(min(size, len(pool)), dim=1).indices]
+            scores, places = scores.masked_fill_(unseen, float("-inf")).topk(min(size, len(pool)), dim=1)
+            yield torch.where(scores > float("-inf"), pool[places], -1)
 
     def measure(self, group: Group, pool: Tensor, vectors: Tensor, ask: Vectors, sample: int) -> dict[str, float]:
         """R@10 and RR of a group's questions, as far as `sample` of them tell."""

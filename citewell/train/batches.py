@@ -91,8 +91,9 @@ class Texts:
         places = torch.arange(size, device=self.device).expand(len(numbers), size)
         if drawn:
             luck = torch.rand(places.shape, device=self.device)
-            spread = ((places + luck) * (count[:, None] / size)).long()
-            chosen = torch.where(count[:, None] > size, spread, places)
+            # One of each of `size` stretches, so that none comes twice.
+            low, high = places * count[:, None] // size, (places + 1) * count[:, None] // size
+            chosen = torch.where(count[:, None] > size, low + (luck * (high - low)).long(), places)
         else:
             chosen = places + (count[:, None] - size).clamp(min=0)
         there = places < count[:, None]

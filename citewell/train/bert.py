@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+
 
 class _Attention(nn.Module):
     def __init__(self, size: int, heads: int, dropout: float) -> None:
@@ -103,9 +105,9 @@ def read_bert(folder: Path, dropout: float = 0.1) -> Bert:
     """The weights in a folder of Hugging Face's layout."""
     from safetensors.torch import load_file
 
-    config = json.loads((folder / "config.json").read_text("utf-8"))
+    config = json.loads((folder / CONFIG).read_text("utf-8"))
     bert = Bert(config, dropout)
-    weights = {name.removeprefix("bert."): value.float() for name, value in load_file(folder / "model.safetensors").items()}
+    weights = {name.removeprefix("bert."): value.float() for name, value in load_file(folder / WEIGHTS).items()}
     absent, _ = bert.load_state_dict(weights, strict=False)
     if absent:
         raise ValueError(f"{folder} lacks the weights {', '.join(absent[:3])}")
@@ -118,6 +120,6 @@ def write_bert(bert: Bert, folder: Path, extra: dict[str, Tensor] | None = None)
 
     folder.mkdir(parents=True, exist_ok=True)
     weights = {**bert.state_dict(), **(extra or {})}
-    save_file({name: value.detach().half().cpu().contiguous() for name, value in weights.items()}, folder / "model.safetensors")
+    save_file({name: value.detach().half().cpu().contiguous() for name, value in weights.items()}, folder / WEIGHTS)
     config = {**bert.config, "num_hidden_layers": len(bert.layers), "torch_dtype": "float16"}
-    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
+    (folder / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")

@@ -7,11 +7,9 @@ the large one's scores. Only numpy and torch are needed: ``python -m citewell.tr
 
 from __future__ import annotations
 
-import json
 import sys
-import time
 import tomllib
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +19,16 @@ from torch import Tensor, nn
 
 from citewell.models.inputs import Inputs
 from citewell.train import losses
+from citewell.train.about import write_about
 from citewell.train.batches import Texts
-from citewell.train.bert import Bert, read_bert, write_bert
-from citewell.train.encoder import Numbers, Training, rate_share
+from citewell.train.bert import WEIGHTS, Bert, read_bert, write_bert
+from citewell.train.checkpoint import Checkpoint, fingerprint
+from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, numbers_of
 from citewell.train.packs import load
+from citewell.train.steps import Steps
+from citewell.train.watching import Watcher
+
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,10 @@ class CrossNumbers:
     dev_questions: int = 300
     dev_depth: int = 50
     dev_every: int = 500
+
+
+SECTIONS = {"numbers": Numbers, "cross": CrossNumbers}
+"""What a recipe gives."""
 
 
 class CrossEncoder(nn.Module):
@@ -84,46 +92,104 @@ class Pairs:
         return ids, mask, kinds, places
 
 
-class Lists:
-    """The questions of a pack with their candidates."""
+class Listwise:
+    """The training of one cross-encoder on questions with their candidates, which an encoder finds."""
 
-    def __init__(self, training: Training, numbers: CrossNumbers) -> None:
-        training.mine()
-        self._training, self._numbers = training, numbers
+    def __init__(
+        self, model: CrossEncoder, finder: Training, pairs: Pairs, numbers: CrossNumbers, teacher: CrossEncoder | None = None
+    ) -> None:
+        self.model, self._finder, self._pairs, self._numbers, self._teacher = model, finder, pairs, numbers, teacher
 
-    def drawn(self) -> tuple[Tensor, Tensor, Tensor]:
+    def before(self, step: int) -> dict[str, float]:
+        """Candidates are found once."""
+        return {} if self._finder.has_mined else self._finder.mine()
+
+    def loss(self) -> Tensor:
+        """Of some questions: the right papers, and the teacher's scores where there is one."""
+        questions, papers, years = self._drawn()
+        texts = self._pairs(questions, papers, years)
+        scores = self._scores(self.model, texts).view(papers.shape)
+        right = torch.zeros_like(scores)
+        right[:, 0] = 1
+        loss = losses.listwise(scores, right)
+        if self._teacher is None:
+            return loss
+        self._teacher.eval()
+        with torch.no_grad():
+            wanted = self._scores(self._teacher, texts).view(papers.shape)
+        return loss + self._numbers.teacher * losses.likeness(scores, wanted, 1.0)
+
+    def _drawn(self) -> tuple[Tensor, Tensor, Tensor]:
         """Questions of one set and task, their candidates (the right one first), and the years that they are asked in."""
-        training = self._training
-        known, wrong = training.drawn_hard()
+        asking = self._finder.asking
+        known, wrong = self._finder.drawn_hard()
         places = torch.randperm(len(known), device=known.device)[: self._numbers.lists]
         questions = known[places]
         order = torch.rand(len(places), wrong.shape[1], device=known.device).argsort(1)[:, : self._numbers.length - 1]
-        right = training.asking.one_answer(questions)
-        papers = torch.cat([right[:, None], wrong[places].gather(1, order)], dim=1)
-        return questions, papers, training.asking.year[questions]
+        papers = torch.cat([asking.one_answer(questions)[:, None], wrong[places].gather(1, order)], dim=1)
+        return questions, papers, asking.year[questions]
+
+    def _scores(self, model: CrossEncoder, texts: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
+        kind = self._finder.device.type
+        with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
+            found: Tensor = model(*texts)
+        return found
+
+    @torch.no_grad()
+    def dev(self) -> dict[str, float]:
+        """R@10 and RR of the encoder's best candidates, ordered anew, on dev."""
+        self.model.eval()
+        finder, numbers = self._finder, self._numbers
+        found: dict[str, float] = {}
+        for group in finder.asking.groups("dev"):
+            pool = finder.asking.pool(group.set, group.sentences)
+            before = int(finder.arrays["train_until"][group.set]) + 1
+            vectors = finder.dev_vectors(group.set, group.sentences, pool, before)
+            questions = group.questions[: numbers.dev_questions]
+            best = torch.cat(
+                list(finder.asking.best(questions, pool, vectors, finder.question_vectors, numbers.dev_depth, hide=False))
+            )
+            parts = zip(questions.split(_AT_ONCE), best.split(_AT_ONCE), strict=True)
+            ranked = torch.cat([self._ranked(some, papers, before) for some, papers in parts])
+            right = finder.asking.answers(questions, ranked)
+            recall = (right[:, :10].sum(1) / finder.asking.wanted(questions)).mean()
+            first = torch.where(right.any(1), 1 / (right.float().argmax(1) + 1), 0.0).mean()
+            name = group.name(finder.arrays)
+            found |= {f"{name} R@10": round(recall.item(), 4), f"{name} RR": round(first.item(), 4)}
+        return found
+
+    def _ranked(self, questions: Tensor, papers: Tensor, before: int) -> Tensor:
+        """Papers in rows, by their scores; -1, which is no paper, last."""
+        texts = self._pairs(questions, papers.clamp(min=0), torch.full_like(questions, before))
+        scores = self._scores(self.model, texts).view(papers.shape).masked_fill(papers < 0, float("-inf"))
+        return papers.gather(1, scores.argsort(1, descending=True))
 
 
-def fit(pack: Path, encoder: Path, recipe: dict[str, Any], out: Path, device: str = "") -> CrossEncoder:
-    """Train a cross-encoder from a pack and the encoder that finds its candidates."""
-    out.mkdir(parents=True, exist_ok=True)
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    given: dict[str, Any] = recipe.get("cross", {})
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-    numbers = CrossNumbers(**given)
-    arrays = load(pack)
-    finder = Training(arrays, encoder, Numbers(**recipe.get("numbers", {})), Inputs(**recipe.get("finder", {})), out, chosen)
+def fit(
+    pack: Path, encoder: Path, recipe: Mapping[str, Any], out: Path, device: str = "", watcher: Watcher | None = None
+) -> CrossEncoder:
+    """Train a cross-encoder from a pack and the encoder that finds its candidates; killed, it goes on from a checkpoint."""
+    chosen = device_called(device)
+    numbers = numbers_of(CrossNumbers, recipe, "cross")
+    finder = Training(load(pack), encoder, numbers_of(Numbers, recipe, "numbers"), Inputs.read(encoder) or Inputs(), chosen)
     inputs = Inputs(**recipe.get("inputs", {}))
-    pairs = Pairs(Texts(arrays, inputs, chosen))
-    lists = Lists(finder, numbers)
-    large = CrossEncoder(read_bert(encoder)).to(chosen)
-    _train(large, lists, pairs, finder, numbers, numbers.steps, numbers.rate, None)
-    save(large, inputs, recipe, out / "large")
+    pairs = Pairs(Texts(finder.arrays, inputs, chosen))
+    whole = fingerprint(recipe, [pack, encoder / WEIGHTS], chosen)
+
+    def train(learning: Listwise, folder: Path, steps: int, rate: float) -> CrossEncoder:
+        optimizer = torch.optim.AdamW(learning.model.parameters(), rate, weight_decay=numbers.decay)
+        made = Steps(learning.model, optimizer, finder, folder, Checkpoint(folder / CHECKPOINT, whole, chosen), watcher)
+        made.run(steps, rate, numbers.warmup, learning.loss, learning.dev, numbers.dev_every, learning.before, clip=1.0)
+        save(learning.model, folder)
+        write_about(folder, inputs, recipe, finder.arrays, encoder)
+        return learning.model
+
+    first = CrossEncoder(read_bert(encoder)).to(chosen)
+    large = train(Listwise(first, finder, pairs, numbers), out / "large", numbers.steps, numbers.rate)
     if not numbers.layers:
         return large
-    small = shortened(large, numbers.layers).to(chosen)
-    _train(small, lists, pairs, finder, numbers, numbers.small_steps, numbers.small_rate, large)
-    save(small, inputs, recipe, out / "small")
-    return small
+    second = shortened(large, numbers.layers).to(chosen)
+    return train(Listwise(second, finder, pairs, numbers, large), out / "small", numbers.small_steps, numbers.small_rate)
 
 
 def shortened(large: CrossEncoder, layers: tuple[int, ...]) -> CrossEncoder:
@@ -140,86 +206,9 @@ def shortened(large: CrossEncoder, layers: tuple[int, ...]) -> CrossEncoder:
     return small
 
 
-def _train(
-    model: CrossEncoder,
-    lists: Lists,
-    pairs: Pairs,
-    finder: Training,
-    numbers: CrossNumbers,
-    steps: int,
-    rate: float,
-    teacher: CrossEncoder | None,
-) -> None:
-    optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=numbers.decay)
-    started = time.monotonic()
-    for step in range(steps):
-        model.train()
-        for group in optimizer.param_groups:
-            group["lr"] = rate * rate_share(step, steps, numbers.warmup)
-        questions, papers, years = lists.drawn()
-        texts = pairs(questions, papers, years)
-        score = _scorer(model, finder)
-        scores = score(*texts).view(papers.shape)
-        right = torch.zeros_like(scores)
-        right[:, 0] = 1
-        loss = losses.listwise(scores, right)
-        if teacher is not None:
-            teacher.eval()
-            with torch.no_grad():
-                wanted = _scorer(teacher, finder)(*texts).view(papers.shape)
-            loss = loss + numbers.teacher * losses.likeness(scores, wanted, 1.0)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        if (step + 1) % numbers.dev_every == 0 or step + 1 == steps:
-            finder.step, finder.seconds = step + 1, time.monotonic() - started
-            finder.note({"loss": round(float(loss.detach()), 4), **_dev(model, pairs, finder, numbers)})
-
-
-def _scorer(model: CrossEncoder, finder: Training) -> Callable[..., Tensor]:
-    def score(*texts: Tensor) -> Tensor:
-        with torch.autocast(finder.device.type, torch.bfloat16, enabled=finder.device.type == "cuda"):
-            found: Tensor = model(*texts)
-        return found
-
-    return score
-
-
-@torch.no_grad()
-def _dev(model: CrossEncoder, pairs: Pairs, finder: Training, numbers: CrossNumbers) -> dict[str, float]:
-    """R@10 and RR of the encoder's best candidates, ordered anew, on dev."""
-    model.eval()
-    found = {}
-    for group in finder.asking.groups("dev"):
-        pool = finder.asking.pool(group.set, group.sentences)
-        before = int(finder.arrays["train_until"][group.set]) + 1
-        vectors = finder.dev_vectors(group.set, group.sentences, pool, before)
-        questions = group.questions[: numbers.dev_questions]
-        recall, first = [], []
-        best = finder.asking.best(questions, pool, vectors, finder.question_vectors, numbers.dev_depth, hide=False)
-        for some, papers in zip(questions.split(512), best, strict=True):
-            scores = torch.cat(
-                [
-                    _scorer(model, finder)(*pairs(one, row, torch.full_like(one, before))).view(row.shape)
-                    for one, row in zip(some.split(32), papers.split(32), strict=True)
-                ]
-            )
-            ranked = papers.gather(1, scores.argsort(1, descending=True))
-            right = finder.asking.answers(some, ranked)
-            recall.append(right[:, :10].sum(1) / finder.asking.wanted(some))
-            first.append(torch.where(right.any(1), 1 / (right.float().argmax(1) + 1), 0.0))
-        name = group.name(finder.arrays)
-        found[f"{name} R@10"] = round(torch.cat(recall).mean().item(), 4)
-        found[f"{name} RR"] = round(torch.cat(first).mean().item(), 4)
-    return found
-
-
-def save(model: CrossEncoder, inputs: Inputs, recipe: dict[str, Any], folder: Path) -> None:
+def save(model: CrossEncoder, folder: Path) -> None:
     """The weights in Hugging Face's layout, the head as its classifier."""
     write_bert(model.bert, folder, {"classifier.weight": model.head.weight, "classifier.bias": model.head.bias})
-    inputs.write(folder)
-    (folder / "recipe.json").write_text(json.dumps(recipe, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,32 +7,38 @@ at the recipe's intervals. Only numpy and torch are needed: ``python -m citewell
 
 from __future__ import annotations
 
-import csv
-import json
-import math
+import shutil
 import sys
 import time
 import tomllib
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from citewell.errors import CitewellError
+from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
 from citewell.train import losses
+from citewell.train.about import TOKENIZER, write_about, write_card
 from citewell.train.asking import Asking, Group
 from citewell.train.batches import Texts, Tokens
-from citewell.train.bert import Bert, mean_vector, read_bert, write_bert
+from citewell.train.bert import WEIGHTS, Bert, mean_vector, read_bert, write_bert
+from citewell.train.checkpoint import Checkpoint, fingerprint
 from citewell.train.packs import Arrays, load
+from citewell.train.steps import Steps
+from citewell.train.watching import Watcher
 
+CHECKPOINT = "checkpoint.pt"
 _ENCODED_AT_ONCE = 1024
 
 Encode = Callable[[Tokens], Tensor]
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -65,59 +71,41 @@ class Numbers:
     seed: int = 1
 
 
-class Training:
-    """One training: its pack, its model, and how far it is."""
+SECTIONS = {"numbers": Numbers}
+"""What a recipe gives."""
 
-    def __init__(self, arrays: Arrays, base: Path, numbers: Numbers, inputs: Inputs, out: Path, device: torch.device) -> None:
+
+class Training:
+    """What a training draws on: its pack, and a model that looks for hard negatives and is measured on dev."""
+
+    def __init__(self, arrays: Arrays, base: Path, numbers: Numbers, inputs: Inputs, device: torch.device) -> None:
         torch.manual_seed(numbers.seed)
-        self.numbers, self.out, self.arrays = numbers, out, arrays
+        self.numbers, self.arrays, self.device = numbers, arrays, device
         self.texts = Texts(arrays, inputs, device)
         self.asking = Asking(arrays, self.texts)
         self.groups = self.asking.groups("train")
+        if not self.groups:
+            raise CitewellError("the sets have no question of the train years; name others")
         self.model = read_bert(base, numbers.dropout).to(device)
         self._bf16 = device.type == "cuda"
-        self.device = device
         spread = np.array([group.pairs for group in self.groups], float) ** numbers.evenness
         self._shares = spread / spread.sum()
         self._random = np.random.default_rng(numbers.seed)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), numbers.rate, weight_decay=numbers.decay)
-        self.step = 0
-        self.seconds = 0.0
         self._dev_vectors: dict[tuple[int, int], Tensor] = {}
         self._hard: dict[int, tuple[Tensor, Tensor]] = {}
         """Of a group the questions that have hard negatives, and these."""
 
-    # -- steps ---------------------------------------------------------------------------------------------------------
+    def state(self) -> dict[str, Any]:
+        """What further draws depend on, but for torch's own random numbers."""
+        return {"random": self._random.bit_generator.state, "hard": self._hard}
 
-    def run(self) -> None:
-        """Train to the end, from the last checkpoint where there is one."""
-        self._resume()
-        while self.step < self.numbers.steps:
-            started = time.monotonic()
-            if self.step in self.numbers.mine_at:
-                self.mine()
-            loss = self._one_step()
-            self.step += 1
-            self.seconds += time.monotonic() - started
-            if self.step % 50 == 0:
-                self.note({"loss": round(float(loss), 4)})
-            if self.step % self.numbers.dev_every == 0 or self.step == self.numbers.steps:
-                self.note(self.dev())
-                self._checkpoint()
-        write_bert(self.model, self.out)
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._random.bit_generator.state, self._hard = state["random"], state["hard"]
 
-    def _one_step(self) -> Tensor:
-        self.model.train()
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.numbers.rate * rate_share(self.step, self.numbers.steps, self.numbers.warmup)
-        loss = self._loss()
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-        self.optimizer.step()
-        return loss.detach()
+    # -- batches -------------------------------------------------------------------------------------------------------
 
-    def _loss(self) -> Tensor:
+    def loss(self) -> Tensor:
+        """Of one batch."""
         questions, _, texts, hidden = self.drawn_batch()
         right = torch.arange(len(questions), device=self.device)
         scores = self.encode(texts[0]) @ self.encode(texts[1]).T
@@ -149,6 +137,8 @@ class Training:
 
     def drawn_hard(self) -> tuple[Tensor, Tensor]:
         """The questions of one set and task that have hard negatives, and these; drawn."""
+        if not self._hard:
+            raise CitewellError(f"no question has {self.numbers.mined} wrong papers to learn from; lower the recipe's 'mined'")
         while (at := int(self._random.choice(len(self.groups), p=self._shares))) not in self._hard:
             pass
         return self._hard[at]
@@ -187,8 +177,12 @@ class Training:
 
     # -- hard negatives ------------------------------------------------------------------------------------------------
 
+    def mine_at(self, step: int) -> dict[str, float]:
+        """Look for hard negatives where the recipe says so."""
+        return self.mine() if step in self.numbers.mine_at else {}
+
     @torch.no_grad()
-    def mine(self) -> None:
+    def mine(self) -> dict[str, float]:
         """For questions of every group the best papers that do not answer them, by the vectors of the moment."""
         started = time.monotonic()
         known: dict[tuple[int, int, int], Tensor] = {}
@@ -200,16 +194,25 @@ class Training:
             for year in sorted(set(years.tolist())):
                 some = questions[years == year]
                 pool = whole[self.asking.paper_date[whole] < (year + 1) * 10_000]
+                if len(pool) < self.numbers.mined:
+                    continue
                 if (group.set, group.sentences, year) not in known:
                     known[group.set, group.sentences, year] = self.paper_vectors(pool, year)
                 vectors = known[group.set, group.sentences, year]
-                best = list(self.asking.best(some, pool, vectors, self.question_vectors, self.numbers.mined, hide=True))
-                if best[0].shape[1] == self.numbers.mined:  # in the first years there may be fewer papers
-                    kept.append(some)
-                    found.append(torch.cat(best))
-            if found:
+                best = torch.cat(
+                    list(self.asking.best(some, pool, vectors, self.question_vectors, self.numbers.mined, hide=True))
+                )
+                enough = (best >= 0).all(1)  # in the first years there may be fewer papers
+                kept.append(some[enough])
+                found.append(best[enough])
+            if sum(map(len, kept)):
                 self._hard[at] = torch.cat(kept), torch.cat(found)
-        self.note({"mined": sum(len(known) for known, _ in self._hard.values()), "took": time.monotonic() - started})
+        mined = sum(len(questions) for questions, _ in self._hard.values())
+        return {"mined": mined, "took": round(time.monotonic() - started, 1)}
+
+    @property
+    def has_mined(self) -> bool:
+        return bool(self._hard)
 
     def _drawn_most(self, group: Group) -> Tensor:
         most = self.numbers.mine_most
@@ -232,58 +235,47 @@ class Training:
             found |= {f"{name} {measure}": round(value, 4) for measure, value in measured.items() if measure != "queries"}
         return found
 
-    def note(self, values: dict[str, float]) -> None:
-        line = {"step": self.step, "seconds": round(self.seconds, 1), **values}
-        print(" ".join(f"{key} {value}" for key, value in line.items()), flush=True)
-        with (self.out / "curve.csv").open("a", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream)
-            writer.writerows([self.step, round(self.seconds, 1), key, value] for key, value in values.items())
 
-    # -- checkpoints ---------------------------------------------------------------------------------------------------
-
-    def _checkpoint(self) -> None:
-        state: dict[str, Any] = {
-            "numbers": asdict(self.numbers),
-            "step": self.step,
-            "seconds": self.seconds,
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "random": self._random.bit_generator.state,
-            "hard": self._hard,
-        }
-        part = self.out / "checkpoint.part"
-        torch.save(state, part)
-        part.rename(self.out / "checkpoint.pt")
-
-    def _resume(self) -> None:
-        path = self.out / "checkpoint.pt"
-        if path.exists():
-            state = torch.load(path, map_location=self.device, weights_only=False)
-            if state["numbers"] == asdict(self.numbers):
-                self.step, self.seconds, self._hard = state["step"], state["seconds"], state["hard"]
-                self.model.load_state_dict(state["model"])
-                self.optimizer.load_state_dict(state["optimizer"])
-                self._random.bit_generator.state = state["random"]
-
-
-def rate_share(step: int, steps: int, warmup: float) -> float:
-    """The share of the full rate: rising, then falling along a cosine."""
-    risen = max(1, int(steps * warmup))
-    return (step + 1) / risen if step < risen else 0.5 * (1 + math.cos(math.pi * (step - risen) / max(1, steps - risen)))
-
-
-def fit(pack: Path, base: Path, recipe: dict[str, Any], out: Path, device: str = "") -> Bert:
-    """Train an encoder from a pack and the weights of another one."""
-    out.mkdir(parents=True, exist_ok=True)
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    given: dict[str, Any] = recipe.get("numbers", {})
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-    inputs = Inputs(**recipe.get("inputs", {}))
-    training = Training(load(pack), base, Numbers(**given), inputs, out, chosen)
-    training.run()
-    inputs.write(out)
-    (out / "recipe.json").write_text(json.dumps(recipe, indent=1) + "\n", encoding="utf-8")
+def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", watcher: Watcher | None = None) -> Bert:
+    """Train an encoder from a pack and the weights of another one; killed, it goes on from its last checkpoint."""
+    chosen = device_called(device)
+    numbers, inputs = numbers_of(Numbers, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
+    training = Training(load(pack), base, numbers, inputs, chosen)
+    optimizer = torch.optim.AdamW(training.model.parameters(), numbers.rate, weight_decay=numbers.decay)
+    checkpoint = Checkpoint(out / CHECKPOINT, fingerprint(recipe, [pack, base / WEIGHTS], chosen), chosen)
+    steps = Steps(training.model, optimizer, training, out, checkpoint, watcher)
+    steps.run(
+        *(numbers.steps, numbers.rate, numbers.warmup, training.loss, training.dev, numbers.dev_every),
+        before=training.mine_at,
+        clip=1.0,
+    )
+    write_bert(training.model, out)
+    write_about(out, inputs, recipe, training.arrays, base)
     return training.model
+
+
+def numbers_of(kind: type[Kind], recipe: Mapping[str, Any], section: str) -> Kind:
+    """A section of a recipe as the numbers that it gives."""
+    given: Mapping[str, Any] = recipe.get(section, {})
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+
+
+def device_called(name: str) -> torch.device:
+    """The device of a name; of none: a GPU where there is one."""
+    if name == "cuda" and not torch.cuda.is_available():
+        raise CitewellError("torch finds no GPU here; leave --device out, or name cpu")
+    return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def export(weights: Path, target: Path) -> None:
+    """The served form: int8 ONNX, budgets, tokeniser and card."""
+    from citewell.models.bert_onnx import convert
+
+    target.mkdir(parents=True, exist_ok=True)
+    for name in (BUDGETS, TOKENIZER):
+        shutil.copyfile(weights / name, target / name)
+    write_card(weights, target, "an encoder of queries and papers: texts to vectors, int8 ONNX")
+    convert(weights, target / "model.onnx")
 
 
 if __name__ == "__main__":

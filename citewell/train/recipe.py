@@ -1,9 +1,15 @@
-"""Recipes: what is trained, on which texts, with every number that matters, each a TOML file in ``recipes``."""
+"""Recipes: what is trained, on what, with every number that matters, each a TOML file in ``recipes`` or of the user's own.
+
+There are two kinds. What is made of a library (LDA, Doc2Vec ...) is kept in the library's folder and serves it alone; what is
+made of data sets (encoders, the learned combination) goes into a folder of its own and serves any library.
+"""
 
 from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,8 +17,8 @@ import msgspec
 from citewell.errors import CitewellError
 
 
-class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a model is made."""
+class LibraryRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a model of a library is made."""
 
     about: str
     kind: str
@@ -27,15 +33,91 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
+class Pairs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What of the sets goes into a pack."""
+
+    tasks: tuple[str, ...]
+    abstracts: dict[str, int] = {}
+    """Of a set, by its name, so many papers are asked for by their titles."""
+
+
+class PackRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a neural model is made of the pairs of sets."""
+
+    about: str
+    kind: str
+    """A key of `citewell.train.from_sets.KINDS`."""
+    pairs: Pairs
+    numbers: dict[str, Any]
+    """Those of batches, rates and mined negatives: `citewell.train.encoder.Numbers`."""
+    inputs: dict[str, int] = {}
+    """Budgets of tokens: `citewell.models.inputs.Inputs`; none: those of the encoder that it is made with."""
+    base: str = ""
+    """The weights that an encoder starts from: ``minilm``, or a folder."""
+    static: dict[str, Any] = {}
+    cross: dict[str, Any] = {}
+    name: str = ""
+
+
+class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the learned combination is made of the dev questions of sets."""
+
+    about: str
+    kind: str
+    pipeline: str
+    """Its first stage is the combination; what that one weighs is learned."""
+    tasks: tuple[str, ...]
+    sample: int
+    """Questions of each set and task."""
+    seed: int
+    trees: dict[str, Any]
+    """LightGBM's parameters, the most rounds, and how many without gain are waited for (patience)."""
+    name: str = ""
+
+
+Recipe = LibraryRecipe | PackRecipe | FusionRecipe
+
+_OF_SETS: dict[str, type[PackRecipe] | type[FusionRecipe]] = {
+    "encoder": PackRecipe,
+    "static": PackRecipe,
+    "cross-encoder": PackRecipe,
+    "fusion": FusionRecipe,
+}
+
+
 def recipes() -> list[str]:
     """The names of the recipes at hand."""
-    folder = files("citewell.train").joinpath("recipes")
-    return sorted(path.name.removesuffix(".toml") for path in folder.iterdir() if path.name.endswith(".toml"))
+    return sorted(path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml"))
 
 
 def load_recipe(name: str) -> Recipe:
-    """The recipe called `name`."""
+    """The recipe called `name`, or in the TOML file of this path."""
+    if name.endswith(".toml"):
+        return _read(Path(name), Path(name).stem)
     if name not in recipes():
-        raise CitewellError(f"there is no recipe {name!r}; choose one of {', '.join(recipes())}")
-    content = tomllib.loads(files("citewell.train").joinpath("recipes", f"{name}.toml").read_text("utf-8"))
-    return msgspec.convert({**content, "name": name}, Recipe)
+        known = ", ".join(recipes())
+        raise CitewellError(f"there is no recipe {name!r}; choose one of {known}, or name a TOML file of your own")
+    return _read(_folder().joinpath(f"{name}.toml"), name)
+
+
+def library_recipe(name: str) -> LibraryRecipe:
+    """The recipe called `name`, which must be one of a library."""
+    found = load_recipe(name)
+    if not isinstance(found, LibraryRecipe):
+        raise CitewellError(f"the recipe {name!r} makes nothing of a library; run: citewell train {name} --set DIR --out DIR")
+    return found
+
+
+def _folder() -> Traversable:
+    return files("citewell.train").joinpath("recipes")
+
+
+def _read(path: Traversable, name: str) -> Recipe:
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+        shape: type[Recipe] = _OF_SETS.get(content.get("kind", ""), LibraryRecipe)
+        return msgspec.convert({**content, "name": name}, shape)
+    except OSError as error:
+        raise CitewellError(f"the recipe {path} cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise CitewellError(f"the recipe {path} cannot be used: {error}") from None

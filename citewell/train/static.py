@@ -7,11 +7,11 @@ how the encoder scores the papers of each batch. Only numpy and torch are needed
 
 from __future__ import annotations
 
-import json
+import shutil
 import sys
-import time
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
+from citewell.models.static import FILE as SERVED
 from citewell.train import losses
+from citewell.train.about import TOKENIZER, write_about, write_card
 from citewell.train.batches import CLS, SEP, Tokens
-from citewell.train.encoder import Numbers, Training, rate_share
+from citewell.train.bert import WEIGHTS
+from citewell.train.checkpoint import Checkpoint, fingerprint
+from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, numbers_of
 from citewell.train.packs import load
+from citewell.train.steps import Steps
+from citewell.train.watching import Watcher
+
+TABLE = "table.npy"
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,10 @@ class StaticNumbers:
     dimensions: int = 256
     teacher: float = 1.0
     """How much the encoder's scores count beside the pairs."""
+
+
+SECTIONS = {"numbers": Numbers, "static": StaticNumbers}
+"""What a recipe gives."""
 
 
 class Static(nn.Module):
@@ -65,40 +78,60 @@ def first_table(teacher: Training, dimensions: int) -> Tensor:
     return vectors @ axes[:dimensions].T * (1e-4 / (1e-4 + share))[:, None]
 
 
-def fit(pack: Path, encoder: Path, recipe: dict[str, Any], out: Path, device: str = "") -> Static:
-    """Train a static encoder from a pack and the encoder that it learns from."""
-    out.mkdir(parents=True, exist_ok=True)
-    chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    numbers = Numbers(**{**recipe.get("numbers", {}), "mine_at": ()})
-    own = StaticNumbers(**recipe.get("static", {}))
-    teacher = Training(load(pack), encoder, numbers, Inputs(**recipe.get("inputs", {})), out, chosen)
-    model = Static(first_table(teacher, own.dimensions)).to(chosen)
-    optimizer = torch.optim.Adam(model.parameters(), numbers.rate)
-    started = time.monotonic()
-    for step in range(numbers.steps):
-        for group in optimizer.param_groups:
-            group["lr"] = numbers.rate * rate_share(step, numbers.steps, numbers.warmup)
+class Distillation:
+    """A static encoder, and the encoder that draws its batches and scores them."""
+
+    def __init__(self, teacher: Training, numbers: StaticNumbers) -> None:
+        self.teacher, self._share = teacher, numbers.teacher
+        self.model = Static(first_table(teacher, numbers.dimensions)).to(teacher.device)
+
+    def loss(self) -> Tensor:
+        """Of one batch: the right papers, and the teacher's scores."""
+        teacher, temperature = self.teacher, self.teacher.numbers.temperature
         questions, _, texts, hidden = teacher.drawn_batch()
-        asked, found = model(texts[0]), model(texts[1])
-        scores = asked @ found.T
-        right = torch.arange(len(questions), device=chosen)
-        loss = losses.in_batch_softmax(scores, right, hidden, numbers.temperature)
-        if own.teacher:
-            with torch.no_grad():
-                teacher.model.eval()
-                wanted = teacher.encode(texts[0]) @ teacher.encode(texts[1]).T
-            loss = loss + own.teacher * losses.likeness(scores, wanted, numbers.temperature)
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
-        if (step + 1) % numbers.dev_every == 0 or step + 1 == numbers.steps:
-            teacher.step, teacher.seconds = step + 1, time.monotonic() - started
-            teacher.note({"loss": round(float(loss.detach()), 4), **teacher.dev(model)})
-    table = model.table.weight.detach().float().cpu().numpy()
-    np.save(out / "table.npy", table.astype(np.float16))
-    teacher.texts.inputs.write(out)
-    (out / "recipe.json").write_text(json.dumps(recipe, indent=1) + "\n", encoding="utf-8")
-    return model
+        scores = self.model(texts[0]) @ self.model(texts[1]).T
+        loss = losses.in_batch_softmax(scores, torch.arange(len(questions), device=teacher.device), hidden, temperature)
+        if not self._share:
+            return loss
+        with torch.no_grad():
+            teacher.model.eval()
+            wanted = teacher.encode(texts[0]) @ teacher.encode(texts[1]).T
+        return loss + self._share * losses.likeness(scores, wanted, temperature)
+
+    def dev(self) -> dict[str, float]:
+        return self.teacher.dev(self.model)
+
+
+def fit(
+    pack: Path, encoder: Path, recipe: Mapping[str, Any], out: Path, device: str = "", watcher: Watcher | None = None
+) -> Static:
+    """Train a static encoder from a pack and the encoder that it learns from; it reads what that one reads."""
+    chosen = device_called(device)
+    numbers = replace(numbers_of(Numbers, recipe, "numbers"), mine_at=())
+    inputs = Inputs(**recipe["inputs"]) if recipe.get("inputs") else Inputs.read(encoder) or Inputs()
+    teacher = Training(load(pack), encoder, numbers, inputs, chosen)
+    learning = Distillation(teacher, numbers_of(StaticNumbers, recipe, "static"))
+    optimizer = torch.optim.Adam(learning.model.parameters(), numbers.rate)
+    checkpoint = Checkpoint(out / CHECKPOINT, fingerprint(recipe, [pack, encoder / WEIGHTS], chosen), chosen)
+    steps = Steps(learning.model, optimizer, teacher, out, checkpoint, watcher)
+    steps.run(numbers.steps, numbers.rate, numbers.warmup, learning.loss, learning.dev, numbers.dev_every)
+    np.save(out / TABLE, learning.model.table.weight.detach().float().cpu().numpy().astype(np.float16))
+    write_about(out, inputs, recipe, teacher.arrays, encoder)
+    return learning.model
+
+
+def export(weights: Path, target: Path) -> None:
+    """The served form: a table of int8 with a scale for each token, budgets, tokeniser and card."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in (BUDGETS, TOKENIZER):
+        shutil.copyfile(weights / name, target / name)
+    write_card(weights, target, "a static encoder of queries and papers: a vector for each token, int8")
+    table = np.load(weights / TABLE).astype(np.float32)
+    scales = np.abs(table).max(axis=1) / 127
+    codes = np.rint(table / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
+    part = target / f"part-of-{SERVED}"
+    np.savez_compressed(part, codes=codes, scales=scales)
+    part.rename(target / SERVED)
 
 
 if __name__ == "__main__":

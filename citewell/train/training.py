@@ -17,7 +17,7 @@ from citewell.library.arrays import Arrays
 from citewell.library.library import Library
 from citewell.retrieve.trained import model_folder, read_card
 from citewell.train.corpus import Corpus, read_corpus
-from citewell.train.recipe import Recipe, load_recipe
+from citewell.train.recipe import LibraryRecipe, library_recipe
 from citewell.train.saving import Checkpoints, save
 from citewell.train.watching import Unwatched, Watcher
 
@@ -30,10 +30,10 @@ KINDS = {
 """The methods: each a module with `Parameters` and `train`; a new one is a module, a line here, and a recipe."""
 
 
-def train(library: Library, recipe: str | Recipe, watcher: Watcher | None = None) -> dict[str, Any]:
+def train(library: Library, recipe: str | LibraryRecipe, watcher: Watcher | None = None) -> dict[str, Any]:
     """Train a model of the library, and return its card; a training that was killed goes on where it was."""
     if isinstance(recipe, str):
-        recipe = load_recipe(recipe)
+        recipe = library_recipe(recipe)
     folder = model_folder(library, recipe.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -46,10 +46,10 @@ def train(library: Library, recipe: str | Recipe, watcher: Watcher | None = None
 def made_by(library: Library, name: str) -> bool:
     """Whether the library has this model, made by the recipe as it is now."""
     card = read_card(model_folder(library, name))
-    return card is not None and card.about.get("recipe") == msgspec.to_builtins(load_recipe(name))
+    return card is not None and card.about.get("recipe") == msgspec.to_builtins(library_recipe(name))
 
 
-def _train(library: Library, recipe: Recipe, watcher: Watcher) -> dict[str, Any]:
+def _train(library: Library, recipe: LibraryRecipe, watcher: Watcher) -> dict[str, Any]:
     started = time.monotonic()
     learn, parameters = _method(recipe)
     corpus = read_corpus(library, recipe.text, recipe.min_count)
@@ -73,13 +73,15 @@ def _train(library: Library, recipe: Recipe, watcher: Watcher) -> dict[str, Any]
 def can_train(name: str) -> bool:
     """Whether what a recipe needs is installed."""
     try:
-        _method(load_recipe(name))
+        _method(library_recipe(name))
     except CitewellError:
         return False
     return True
 
 
-def _method(recipe: Recipe) -> tuple[Callable[..., Arrays], Any]:
+def _method(recipe: LibraryRecipe) -> tuple[Callable[..., Arrays], Any]:
+    if recipe.kind not in KINDS:
+        raise CitewellError(f"the recipe {recipe.name!r} is of no known kind; there are {', '.join(KINDS)}")
     try:
         module = import_module(KINDS[recipe.kind])
     except ImportError as error:

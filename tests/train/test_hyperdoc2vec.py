@@ -20,8 +20,8 @@ from citewell.library import Library
 from citewell.retrieve.trained import load_model, untrained
 from citewell.train import hyperdoc2vec
 from citewell.train.corpus import Corpus, read_corpus
-from citewell.train.recipe import load_recipe, recipes
-from citewell.train.training import KINDS, made_by, train
+from citewell.train.recipe import load_recipe
+from citewell.train.training import made_by, train
 
 
 class Generator:
@@ -192,10 +192,3 @@ def test_two_trainings_of_one_model_do_not_meet(small: Library) -> None:
     (small.folder / "models").mkdir()
     with FileLock(small.folder / "models" / "hyperdoc2vec.lock"), pytest.raises(CitewellError, match="is being trained"):
         train(small, "hyperdoc2vec")
-
-
-def test_recipes_are_whole() -> None:
-    assert {"lda", "doc2vec", "paper2vec", "hyperdoc2vec"} <= set(recipes())
-    assert all(load_recipe(name).kind in KINDS for name in recipes())
-    with pytest.raises(CitewellError, match="no recipe 'magic'; choose one of doc2vec"):
-        load_recipe("magic")
