@@ -57,7 +57,7 @@ def command(
     those of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves any library.
 
     Killed, the same command goes on where it was. An unknown RECIPE lists those that there are. All but HyperDoc2Vec need:
-    pip install 'citewell[train]'
+    pip install 'citewell[train,dense]'
 
     \b
         citewell train hyperdoc2vec --library my-papers

@@ -7,6 +7,7 @@ the large one's scores. Only numpy and torch are needed: ``python -m citewell.tr
 
 from __future__ import annotations
 
+import json
 import sys
 import tomllib
 from collections.abc import Mapping
@@ -19,11 +20,11 @@ from torch import Tensor, nn
 
 from citewell.models.inputs import Inputs
 from citewell.train import losses
-from citewell.train.about import write_about
+from citewell.train.about import RECIPE, write_about
 from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, Bert, read_bert, write_bert
 from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, numbers_of
+from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, export_onnx, numbers_of
 from citewell.train.packs import load
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
@@ -209,6 +210,13 @@ def shortened(large: CrossEncoder, layers: tuple[int, ...]) -> CrossEncoder:
 def save(model: CrossEncoder, folder: Path) -> None:
     """The weights in Hugging Face's layout, the head as its classifier."""
     write_bert(model.bert, folder, {"classifier.weight": model.head.weight, "classifier.bias": model.head.bias})
+
+
+def export(weights: Path, target: Path) -> None:
+    """The served form of the small one, or of the large one where the recipe asks for no other."""
+    recipe = json.loads((weights / "large" / RECIPE).read_text("utf-8"))
+    made = "small" if numbers_of(CrossNumbers, recipe, "cross").layers else "large"
+    export_onnx(weights / made, target, "a cross-encoder of a query and a paper: a score for the pair, int8 ONNX")
 
 
 if __name__ == "__main__":

@@ -269,12 +269,17 @@ def device_called(name: str) -> torch.device:
 
 def export(weights: Path, target: Path) -> None:
     """The served form: int8 ONNX, budgets, tokeniser and card."""
+    export_onnx(weights, target, "an encoder of queries and papers: texts to vectors, int8 ONNX")
+
+
+def export_onnx(weights: Path, target: Path, what: str) -> None:
+    """What is served of weights in Hugging Face's layout."""
     from citewell.models.bert_onnx import convert
 
     target.mkdir(parents=True, exist_ok=True)
     for name in (BUDGETS, TOKENIZER):
         shutil.copyfile(weights / name, target / name)
-    write_card(weights, target, "an encoder of queries and papers: texts to vectors, int8 ONNX")
+    write_card(weights, target, what)
     convert(weights, target / "model.onnx")
 
 

@@ -1,0 +1,159 @@
+"""The learned combination from collecting to ranking: what ``citewell train fusion`` makes, and what serves."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from citewell.cli.main import cli
+from citewell.errors import CitewellError
+from citewell.evaluate.evaluation import Evaluation
+from citewell.pipeline import definitions, pipeline
+from citewell.train.recipe import FusionRecipe, load_recipe
+from tests.evaluate.small_set import small_set
+
+lightgbm = pytest.importorskip("lightgbm")
+
+RECIPE = """
+about = "A tiny combination"
+kind = "fusion"
+pipeline = "tiny-learned"
+tasks = ["global", "local", "paragraph"]
+sample = 30
+seed = 1
+
+[trees]
+rounds = 20
+patience = 5
+learning_rate = 0.1
+num_leaves = 4
+min_data_in_leaf = 2
+num_threads = 1
+"""
+NUMBERS = {"rounds": 20, "patience": 5, "num_leaves": 4, "min_data_in_leaf": 2, "num_threads": 1}
+PIPELINES = """
+[tiny-learned]
+about = "What BM25 finds, weighed by trees"
+stages = [{ kind = "learned", of = ["bm25", "bm25-contexts"], also = ["bm25-near"], depth = 20 }]
+"""
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pipelines.toml").write_text(PIPELINES)
+    monkeypatch.setenv("CITEWELL_PIPELINES", str(tmp_path / "pipelines.toml"))
+    definitions.cache_clear()
+    (tmp_path / "tiny-fusion.toml").write_text(RECIPE)
+    return tmp_path / "tiny-fusion.toml"
+
+
+def run(recipe: Path, set_folder: Path, out: Path, *more: str) -> Any:
+    arguments = ["train", str(recipe), "--set", str(set_folder), "--out", str(out), "--json", *more]
+    return json.loads(CliRunner().invoke(cli, arguments, catch_exceptions=False).stdout)
+
+
+def test_trees_of_collected_examples_score_as_lightgbm_does(recipe: Path, set_folder: Path) -> None:
+    from citewell.train.fusion import Examples, collect, learn
+
+    examples = collect(Evaluation(set_folder, "local", "dev", 30), pipeline("tiny-learned"))
+    assert len(examples.rows) == len(examples.labels) == examples.sizes.sum()
+    assert examples.rows.shape[1] == len(examples.names) and len(set(examples.names)) == len(examples.names)
+    assert np.isnan(examples.rows).any(), "what cannot be known is missing"
+    starts = np.cumsum(examples.sizes) - examples.sizes
+    assert (np.add.reduceat(examples.labels, starts) >= 1).all(), "every question has something to learn"
+    joined = Examples.joined([examples, examples])
+    assert len(joined.sizes) == 2 * len(examples.sizes)
+
+    kept: list[Any] = []
+    train = lightgbm.train
+
+    def keep(*given: Any, **named: Any) -> Any:
+        kept.append(train(*given, **named))
+        return kept[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lightgbm, "train", keep)
+        trees, about = learn(examples, NUMBERS, 1)
+    rows = examples.rows.astype(np.float64)
+    np.testing.assert_allclose(trees.scores(rows), kept[-1].predict(rows), rtol=0, atol=1e-9)
+    assert trees.names == examples.names and about["questions"] == len(examples.sizes)
+    again, _ = learn(examples, NUMBERS, 1)
+    assert (again.scores(rows) == trees.scores(rows)).all()
+
+
+def test_the_command_makes_a_combination_that_serves(recipe: Path, set_folder: Path, models: Path, tmp_path: Path) -> None:
+    about = run(recipe, set_folder, models / "fusion")
+    assert set(about["tasks"]) == {"global", "local"}, "the set has no paragraph of a dev year"
+    assert about["tasks"]["local"]["sets"] == {"small": about["tasks"]["local"]["questions"]}
+    card = json.loads((models / "fusion" / "card.json").read_text())
+    assert card["recipe"]["trees"]["rounds"] == 20 and set(card["dev"]["local"]) == {"R@10", "RR"}
+    found = Evaluation(set_folder, "local", sample=10).report(["bm25", "tiny-learned"]).as_json()["pipelines"]
+    assert found["tiny-learned"]["R@10"] > 0
+    with pytest.raises(CitewellError, match="no learned combination 'fusion' for the paragraph task"):
+        Evaluation(set_folder, "paragraph", sample=3).report(["tiny-learned"])
+
+
+def test_the_shipped_recipe_trains(recipe: Path, set_folder: Path, tmp_path: Path) -> None:
+    text = files("citewell.train").joinpath("recipes", "fusion.toml").read_text("utf-8")
+    shipped = load_recipe("fusion")
+    assert isinstance(shipped, FusionRecipe)
+    text = text.replace(f'"{shipped.pipeline}"', '"tiny-learned"').replace(f"= {shipped.sample}", "= 12")
+    recipe.write_text(text.replace(f"rounds = {shipped.trees['rounds']}", "rounds = 5") + "num_threads = 1\n")
+    assert set(run(recipe, set_folder, tmp_path / "out")["tasks"]) == {"global", "local"}
+
+
+def test_what_was_collected_is_not_collected_again(
+    recipe: Path, set_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from citewell.train import adapting
+
+    collect = adapting.collect
+    asked: list[str] = []
+
+    def killed(evaluation: Evaluation, *given: Any) -> Any:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(evaluation.task)
+        return collect(evaluation, *given)
+
+    monkeypatch.setattr(adapting, "collect", killed)
+    arguments = ["train", str(recipe), "--set", str(set_folder), "--out", str(tmp_path / "out")]
+    assert CliRunner().invoke(cli, arguments).exit_code != 0
+    assert asked == ["global"]
+
+    def counted(evaluation: Evaluation, *given: Any) -> Any:
+        asked.append(evaluation.task)
+        return collect(evaluation, *given)
+
+    monkeypatch.setattr(adapting, "collect", counted)
+    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert asked == ["global", "local"] and "local: R@10" in done.stdout
+    # Other numbers for the trees need no new examples; another sample does.
+    recipe.write_text(RECIPE.replace("rounds = 20", "rounds = 10"))
+    run(recipe, set_folder, tmp_path / "out")
+    assert asked == ["global", "local"]
+    recipe.write_text(RECIPE.replace("sample = 30", "sample = 20"))
+    run(recipe, set_folder, tmp_path / "out")
+    assert asked == ["global", "local"] * 2
+
+
+def test_a_pipeline_that_learns_nothing_is_refused(recipe: Path, set_folder: Path, tmp_path: Path) -> None:
+    recipe.write_text(RECIPE.replace("tiny-learned", "bm25"))
+    arguments = ["train", str(recipe), "--set", str(set_folder), "--out", str(tmp_path / "out")]
+    failed = CliRunner().invoke(cli, arguments)
+    assert isinstance(failed.exception, CitewellError) and "does not begin with a learned combination" in str(failed.exception)
+
+
+def test_sets_that_ask_nothing_are_said_to(recipe: Path, tmp_path: Path) -> None:
+    made = small_set()
+    made.toml = made.toml.replace("[2019]", "[2030]")
+    failed = CliRunner().invoke(
+        cli, ["train", str(recipe), "--set", str(made.write(tmp_path / "none")), "--out", str(tmp_path / "out")]
+    )
+    assert isinstance(failed.exception, CitewellError) and "ask nothing" in str(failed.exception)

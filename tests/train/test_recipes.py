@@ -1,0 +1,206 @@
+"""Recipes as a user meets them: whole, of one's own, wrong ones; and ``citewell train`` by every one for a few steps."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import fields
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from citewell.cli.main import cli
+from citewell.errors import CitewellError
+from citewell.library import Library
+from citewell.models.inputs import Inputs
+from citewell.train.from_sets import KINDS as OF_SETS
+from citewell.train.recipe import FusionRecipe, LibraryRecipe, PackRecipe, library_recipe, load_recipe, recipes
+from citewell.train.training import KINDS as OF_LIBRARY
+
+NEEDED = {"static": ("steps", "batch", "rate"), "cross-encoder": ("mined", "mine_most", "evenness", "seed")}
+"""Of the numbers of an encoder's training these are used by others."""
+
+
+def invoke(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["train", *map(str, arguments)])
+
+
+def said(*arguments: object) -> Any:
+    done = CliRunner().invoke(cli, ["train", *map(str, arguments), "--json"], catch_exceptions=False)
+    return json.loads(done.stdout)
+
+
+def refusal(*arguments: object) -> str:
+    failed = invoke(*arguments)
+    assert isinstance(failed.exception, CitewellError), failed.exception
+    return str(failed.exception)
+
+
+def test_every_recipe_is_of_a_library_or_of_sets() -> None:
+    found = {name: load_recipe(name) for name in recipes()}
+    assert {"lda", "doc2vec", "paper2vec", "hyperdoc2vec", "encoder", "static", "cross-encoder", "fusion"} <= set(found)
+    for recipe in found.values():
+        match recipe:
+            case LibraryRecipe():
+                assert recipe.kind in OF_LIBRARY
+            case PackRecipe():
+                assert recipe.kind in OF_SETS
+            case FusionRecipe():
+                assert recipe.kind == "fusion"
+
+
+def test_recipes_have_every_number_in_them() -> None:
+    pytest.importorskip("torch")
+    for name in recipes():
+        recipe = load_recipe(name)
+        if not isinstance(recipe, PackRecipe):
+            continue
+        sections = import_module(OF_SETS[recipe.kind]).SECTIONS
+        for section, kind in sections.items():
+            given = getattr(recipe, section)
+            own = section != "numbers" or recipe.kind == "encoder"
+            assert given.keys() >= ({field.name for field in fields(kind)} if own else set(NEEDED[recipe.kind]))
+            assert given.keys() <= {field.name for field in fields(kind)}
+            msgspec.convert(given, kind)
+        assert recipe.kind == "static" or recipe.inputs.keys() == {field.name for field in fields(Inputs)}
+
+
+def test_a_recipe_that_cannot_be_used_is_said_so(tmp_path: Path, recipe_files: dict[str, Path], set_folder: Path) -> None:
+    path = tmp_path / "mine.toml"
+    assert "no recipe 'magic'; choose one of cross-encoder, doc2vec" in refusal("magic")
+    assert f"{path} cannot be read" in refusal(path)
+    path.write_text("kind = ")
+    assert f"{path} cannot be used" in refusal(path)
+    path.write_text('about = "Mine"\nkind = "encoder"\n')
+    assert "missing required field `pairs`" in refusal(path)
+    path.write_text('about = "Mine"\nkind = "witchcraft"\ntext = "own"\nmin_count = 1\nseed = 1\n[parameters]\n')
+    assert "no known kind; there are lda" in refusal(path, "--library", tmp_path / "none")
+    pytest.importorskip("torch")
+    text = recipe_files["encoder"].read_text()
+    path.write_text(text.replace("steps = 6", "stops = 6"))
+    assert "no number 'stops' in [numbers]" in refusal(path, "--set", set_folder, "--out", tmp_path / "out")
+    path.write_text(text.replace("steps = 6", 'steps = "six"'))
+    assert "[numbers]: Expected `int`" in refusal(path, "--set", set_folder, "--out", tmp_path / "out")
+
+
+def test_options_that_do_not_fit_the_recipe_are_refused(
+    tmp_path: Path, set_folder: Path, recipe_files: dict[str, Path]
+) -> None:
+    assert "learns from a library; leave --set out" in refusal("lda", "--set", set_folder)
+    assert "leave --pack out" in refusal("fusion", "--set", set_folder, "--out", tmp_path, "--pack", tmp_path / "pack")
+    assert "--out DIR" in refusal("encoder", "--set", set_folder)
+    assert "--pack FILE" in refusal("encoder", "--set", set_folder, "--pack-only")
+    pytest.importorskip("torch")
+    assert "--set DIR" in refusal(recipe_files["encoder"], "--out", tmp_path / "out")
+    assert "--encoder DIR" in refusal("static", "--set", set_folder, "--out", tmp_path / "out")
+    assert "has no config.json" in refusal("static", "--set", set_folder, "--out", tmp_path / "out", "--encoder", set_folder)
+    import torch
+
+    if not torch.cuda.is_available():
+        chosen = ("--set", set_folder, "--out", tmp_path / "out", "--device", "cuda")
+        assert "no GPU here" in refusal(recipe_files["encoder"], *chosen)
+    with pytest.raises(CitewellError, match="makes nothing of a library"):
+        library_recipe("encoder")
+
+
+def test_a_recipe_of_ones_own_makes_a_model_of_a_library(small: Library, tmp_path: Path) -> None:
+    text = files("citewell.train").joinpath("recipes", "hyperdoc2vec.toml").read_text("utf-8")
+    (tmp_path / "mine.toml").write_text(text.replace("epochs = 5", "epochs = 1").replace("size = 100", "size = 8"))
+    about = said(tmp_path / "mine.toml", "--library", small.folder)
+    assert about["recipe"]["name"] == "mine" and about["recipe"]["parameters"]["size"] == 8
+    assert (small.folder / "models" / "mine" / "card.json").exists()
+
+
+@pytest.mark.parametrize("name", [name for name in recipes() if isinstance(load_recipe(name), LibraryRecipe)])
+def test_every_recipe_of_a_library_trains(small: Library, tmp_path: Path, name: str) -> None:
+    if "hyperdoc2vec" not in name:
+        pytest.importorskip("gensim")
+    recipe = load_recipe(name)
+    assert isinstance(recipe, LibraryRecipe)
+
+    def few(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {key: few(inner, key) for key, inner in value.items()}
+        return {"epochs": 1, "text_epochs": 1, "size": 8, "topics": 5, "passes": 1, "own_passes": 1}.get(key, value)
+
+    quick = msgspec.structs.replace(recipe, parameters=few(recipe.parameters), min_count=1, name="quick")
+    (tmp_path / "quick.toml").write_text(as_toml(msgspec.to_builtins(quick)))
+    about = said(tmp_path / "quick.toml", "--library", small.folder)
+    assert about["papers"] == len(small) and about["recipe"]["kind"] == recipe.kind
+
+
+def as_toml(recipe: dict[str, Any]) -> str:
+    """A recipe as its file would have it; JSON's numbers, texts and lists are TOML's."""
+
+    def inline(value: Any) -> str:
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{key} = {inline(inner)}" for key, inner in value.items()) + "}"
+        return json.dumps(value)
+
+    return "\n".join(f"{key} = {inline(value)}" for key, value in recipe.items() if key != "name")
+
+
+def test_the_shipped_recipes_of_sets_train_one_after_the_other(base: Path, set_folder: Path, tmp_path: Path) -> None:
+    """Every number of theirs as it is, but for how many steps, how large, and what to start from."""
+    for needed in ("onnx", "onnxruntime"):
+        pytest.importorskip(needed)
+    few: dict[str, dict[str, Any]] = {
+        "numbers": {"steps": 2, "batch": 8, "hard_batch": 8, "mine_at": [1], "mined": 8, "dev_every": 2, "dev_sample": 5},
+        "cross": {"steps": 2, "small_steps": 2, "lists": 2, "length": 4, "layers": [1], "dev_every": 2, "dev_questions": 3},
+    }
+    pack = tmp_path / "pack.npz"
+    for name in ("encoder", "static", "cross-encoder"):
+        recipe = tomllib.loads(files("citewell.train").joinpath("recipes", f"{name}.toml").read_text("utf-8"))
+        for section in recipe.keys() & few.keys():
+            recipe[section] |= {key: value for key, value in few[section].items() if key in recipe[section]}
+        path = tmp_path / f"quick-{name}.toml"
+        path.write_text(as_toml({**recipe, **({"base": str(base)} if name == "encoder" else {})}))
+        start = () if name == "encoder" else ("--encoder", tmp_path / "encoder")
+        out = tmp_path / name
+        about = said(path, "--set", set_folder, "--out", out, "--pack", pack, "--device", "cpu", *start)
+        assert about["recipe"] == f"quick-{name}" and set(about["dev"]["small local"]) == {"R@10", "RR"}
+        assert about["sets"]["small"]["local"] == 96
+        assert not list(out.rglob("checkpoint.pt")) and pack.exists()
+    assert {"model.onnx", "inputs.json", "tokenizer.json", "card.json"} <= {
+        path.name for path in (tmp_path / "encoder").iterdir()
+    }
+    assert {"table.npz", "inputs.json", "tokenizer.json", "card.json"} <= {
+        path.name for path in (tmp_path / "static").iterdir()
+    }
+    assert (tmp_path / "cross-encoder" / "weights" / "small" / "model.safetensors").exists()
+
+
+def test_a_pack_is_made_once_and_only_used_for_what_it_was_made_of(
+    recipe_files: dict[str, Path], set_folder: Path, fitted: Path, tmp_path: Path
+) -> None:
+    pack, recipe = tmp_path / "packs" / "small.npz", recipe_files["encoder"]
+    about = said(recipe, "--set", set_folder, "--pack", pack, "--pack-only")
+    assert about["bytes"] == pack.stat().st_size and about["pairs"]["small"]["local"] == 96 and about["papers"] > 60
+    made = pack.stat().st_mtime_ns
+    again = invoke(recipe, "--set", set_folder, "--pack", pack, "--pack-only")
+    assert pack.stat().st_mtime_ns == made and "pairs" in again.stdout
+    assert said(recipe, "--pack", pack, "--pack-only") == about, "a pack needs its sets no more"
+    other = tmp_path / "other.toml"
+    other.write_text(recipe.read_text().replace("context = 40", "context = 50"))
+    assert "was packed from other sets or by another recipe" in refusal(
+        other, "--set", set_folder, "--pack", pack, "--pack-only"
+    )
+    assert "holds only 40 tokens of each context" in refusal(other, "--pack", pack, "--pack-only")
+    pack.write_bytes(b"no pack")
+    assert "is no pack" in refusal(recipe, "--pack", pack, "--pack-only")
+
+
+def test_the_command_ends_with_figures_and_leaves_no_scaffolding(
+    recipe_files: dict[str, Path], set_folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("onnxruntime")
+    done = invoke(recipe_files["encoder"], "--set", set_folder, "--out", tmp_path / "mine", "--device", "cpu")
+    assert done.exit_code == 0, done.exception
+    assert "on dev:" in done.stdout and "small local: R@10 0." in done.stdout
+    left = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert left - {"training.lock"} == {"model.onnx", "inputs.json", "tokenizer.json", "card.json", "weights"}
