@@ -29,8 +29,8 @@ TEXTS = (*FIELDS, *JOINED)
 """What can be encoded of papers."""
 CHUNK = 2048
 """Papers encoded between two commits: enough to sort them by length, little to lose."""
-_CONTEXTS = 4
-"""Of what others say of a paper, or it of others, so many contexts are encoded; the vector is their mean."""
+CONTEXTS = 4
+"""Of what others say of a paper, or it of others, so many contexts are encoded, unless the encoder wants another number."""
 
 _NEAR = 240
 """Of a context so many characters round the citation are encoded."""
@@ -49,6 +49,10 @@ class Encodes(Protocol):
 @runtime_checkable
 class ReadsPapers(Protocol):
     """An encoder that reads the parts of a paper each in its own way."""
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts of a paper it reads."""
 
     def papers(self, papers: Sequence[PaperText]) -> Floats: ...
 
@@ -105,7 +109,8 @@ def to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[li
 def _encode_chunk(
     library: Library, encoder: Encodes, text: str, shelf: Shelf, lenders: Sequence[Shelf], papers: Numbers
 ) -> int:
-    texts = dict(paper_texts(library, text, papers.tolist()))
+    contexts = encoder.contexts if isinstance(encoder, ReadsPapers) else CONTEXTS
+    texts = dict(paper_texts(library, text, papers.tolist(), contexts))
     nums = np.array(sorted(texts), np.int64)
     hashes = np.array([_hash(texts[num]) for num in nums.tolist()], np.int64)
     changed = shelf.known(nums) != hashes
@@ -161,16 +166,15 @@ def near_mark(context: str) -> str:
     return shortened(context, _NEAR, "").replace("[…]", "").strip()
 
 
-def paper_texts(library: Library, text: str, nums: list[int]) -> Iterator[tuple[int, PaperText]]:
-    """What is encoded of each paper that has such a text."""
+def paper_texts(library: Library, text: str, nums: list[int], contexts: int = CONTEXTS) -> Iterator[tuple[int, PaperText]]:
+    """What is encoded of each paper that has such a text, with the newest of its contexts."""
     own, _, others = text.rpartition("+") if text != "own" else ("own", "", "")
     read = {"cited": library.store.cited_texts, "citing": library.store.citing_texts}
     said = read[others](nums) if others else {}
     papers = library.store.papers(nums) if own else {}
     for num in papers if own else said:
         paper = papers.get(num, Paper())
-        # The last ones are the newest.
-        found = PaperText(paper.title, paper.abstract, said.get(num, [])[-_CONTEXTS:])
+        found = PaperText(paper.title, paper.abstract, said.get(num, [])[-contexts:] if contexts else ())
         if found.parts():
             yield num, found
 

@@ -192,6 +192,11 @@ class _Noticed:
 class _NoticedReader(_Noticed):
     """The same of one that reads the parts of papers."""
 
+    @property
+    def contexts(self) -> int:
+        assert isinstance(self._encoder, ReadsPapers)
+        return self._encoder.contexts
+
     def papers(self, papers: Sequence[PaperText]) -> Floats:
         self.asked = True
         assert isinstance(self._encoder, ReadsPapers)

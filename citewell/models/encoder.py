@@ -100,6 +100,11 @@ class PairEncoder(Encoder):
         self._tokenizer.no_truncation()  # parts are cut one by one
         return Reader(self._tokenizer, self._inputs)
 
+    @property
+    def contexts(self) -> int:
+        """How many contexts of a paper it reads."""
+        return self._inputs.contexts
+
     def query(self, query: Query) -> Vectors:
         """The vector of a query."""
         found: Vectors = self._vectors([self._reader.query(query)])[0]

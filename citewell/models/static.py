@@ -1,7 +1,7 @@
 """A static encoder: one vector a token, a text being the mean of its tokens' vectors. It needs a tokeniser and numpy alone.
 
-The table is kept as int8 with a scale for each token. Texts are laid out as the transformer's are (`inputs`), so that both read
-the same of a query and of a paper.
+In a query with a gap tokens count the more the nearer to it they stand. The table is kept as int8 with a scale for each token.
+Texts are laid out as the transformer's are (`inputs`), so that both read the same of a query and of a paper.
 """
 
 from __future__ import annotations
@@ -40,6 +40,13 @@ class StaticEncoder:
         return table
 
     @cached_property
+    def _near(self) -> tuple[float, float]:
+        """How fast tokens lose weight with their distance from the gap, and what the furthest count."""
+        with np.load(self._folder / FILE) as found:
+            reach, far = found["near"].tolist()
+        return reach, far
+
+    @cached_property
     def _reader(self) -> Reader:
         from tokenizers import Tokenizer
 
@@ -48,14 +55,26 @@ class StaticEncoder:
         tokenizer.no_truncation()
         return Reader(tokenizer, self._inputs)
 
+    @property
+    def contexts(self) -> int:
+        """How many contexts of a paper it reads."""
+        return self._inputs.contexts
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text."""
         return self._vectors(self._reader.tokens(texts))
 
     def query(self, query: Query) -> Vectors:
-        """The vector of a query."""
-        found: Vectors = self._vectors([self._reader.query(query)])[0]
-        return found
+        """The vector of a query; its tokens count by their distance from its gap, where it has one."""
+        tokens = np.array(self._reader.query(query))
+        rows = self._table[tokens]
+        gaps = np.flatnonzero(tokens == self._reader.mask)
+        if len(gaps):
+            reach, far = self._near
+            rows = rows * (far + (1 - far) * np.exp(-np.abs(np.arange(len(tokens)) - gaps[0]) / reach))[:, None]
+        total = rows.sum(axis=0, dtype=np.float32)
+        length = np.linalg.norm(total)
+        return np.asarray(total / length if length > 0 else total, np.float32)
 
     def papers(self, papers: Sequence[PaperText]) -> Vectors:
         """A vector for each paper."""

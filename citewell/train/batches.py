@@ -13,7 +13,7 @@ from torch import Tensor
 from citewell.models.inputs import Inputs
 from citewell.train.packs import EMPTY, TASKS, Arrays
 
-CLS, SEP = 101, 102
+CLS, SEP, MASK = 101, 102, 103
 _ROUND = 32
 """Batches are padded to a multiple of this, so that few shapes occur."""
 _YEARS = 1 << 14

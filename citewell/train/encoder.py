@@ -13,9 +13,8 @@ import time
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -75,6 +74,41 @@ SECTIONS = {"numbers": Numbers}
 """What a recipe gives."""
 
 
+class Reading(NamedTuple):
+    """Texts, and what makes vectors of them."""
+
+    texts: Texts
+    questions: Encode
+    papers: Encode
+
+    @torch.no_grad()
+    def paper_vectors(self, numbers: Tensor, before: int) -> Tensor:
+        """Vectors of papers as they stood before a year."""
+        some = numbers.split(_ENCODED_AT_ONCE)
+        return torch.cat([self.papers(self.texts.papers(each, torch.full_like(each, before))) for each in some])
+
+    @torch.no_grad()
+    def question_vectors(self, numbers: Tensor) -> Tensor:
+        return torch.cat([self.questions(self.texts.questions(each)) for each in numbers.split(_ENCODED_AT_ONCE)])
+
+
+class Batch(NamedTuple):
+    """Questions, and papers of which the first as many are the right ones, in the same order."""
+
+    questions: Tensor
+    papers: Tensor
+    before: Tensor
+    """The year of each paper's question: only what was said of it earlier may be read."""
+    right: Tensor
+    """The place of the paper that answers each question."""
+    hidden: Tensor
+    """Which papers besides the right one may answer which question."""
+
+    def papers_of(self, texts: Texts) -> Tokens:
+        """The texts of the papers, with contexts that are drawn anew."""
+        return texts.papers(self.papers, self.before, drawn=True)
+
+
 class Training:
     """What a training draws on: its pack, and a model that looks for hard negatives and is measured on dev."""
 
@@ -106,21 +140,19 @@ class Training:
 
     def loss(self) -> Tensor:
         """Of one batch."""
-        questions, _, texts, hidden = self.drawn_batch()
-        right = torch.arange(len(questions), device=self.device)
-        scores = self.encode(texts[0]) @ self.encode(texts[1]).T
-        return losses.in_batch_softmax(scores, right, hidden, self.numbers.temperature)
+        batch = self.drawn_batch()
+        scores = self.encode(self.texts.questions(batch.questions)) @ self.encode(batch.papers_of(self.texts)).T
+        return losses.in_batch_softmax(scores, batch.right, batch.hidden, self.numbers.temperature)
 
-    def drawn_batch(self) -> tuple[Tensor, Tensor, tuple[Tokens, Tokens], Tensor]:
-        """Questions and papers of one set and task, their texts, and which papers besides the right one may answer which."""
+    def drawn_batch(self) -> Batch:
+        """Questions and papers of one set and task."""
         questions, papers = self._batch(int(self._random.choice(len(self.groups), p=self._shares)))
         years = self.asking.year[questions].repeat(len(papers) // len(questions))
         bare = torch.rand(len(papers), device=self.device) < self.numbers.without_contexts
-        texts = self.texts.questions(questions), self.texts.papers(papers, torch.where(bare, 0, years), drawn=True)
         right = torch.arange(len(questions), device=self.device)
         hidden = self.asking.may_answer(questions, papers) | (papers[right][:, None] == papers)
         hidden[right, right] = False
-        return questions, papers, texts, hidden
+        return Batch(questions, papers, torch.where(bare, 0, years), right, hidden)
 
     def _batch(self, at: int) -> tuple[Tensor, Tensor]:
         """Questions, and a right paper for each, then a wrong one for each, and so on."""
@@ -154,19 +186,18 @@ class Training:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._bf16):
             return mean_vector(self.model(tokens.ids, tokens.mask), tokens.mask)
 
-    @torch.no_grad()
-    def paper_vectors(self, numbers: Tensor, before: int, encode: Encode | None = None) -> Tensor:
+    @property
+    def reading(self) -> Reading:
+        return Reading(self.texts, self.encode, self.encode)
+
+    def paper_vectors(self, numbers: Tensor, before: int) -> Tensor:
         """Vectors of papers as they stood before a year."""
         self.model.eval()
-        make = encode or self.encode
-        parts = [make(self.texts.papers(some, torch.full_like(some, before))) for some in numbers.split(_ENCODED_AT_ONCE)]
-        return torch.cat(parts)
+        return self.reading.paper_vectors(numbers, before)
 
-    @torch.no_grad()
-    def question_vectors(self, numbers: Tensor, encode: Encode | None = None) -> Tensor:
+    def question_vectors(self, numbers: Tensor) -> Tensor:
         self.model.eval()
-        make = encode or self.encode
-        return torch.cat([make(self.texts.questions(some)) for some in numbers.split(_ENCODED_AT_ONCE)])
+        return self.reading.question_vectors(numbers)
 
     def dev_vectors(self, place: int, sentences: int, pool: Tensor, before: int) -> Tensor:
         """Vectors of a pool as dev sees it, made once; for those whose own weights no longer change."""
@@ -223,14 +254,15 @@ class Training:
     # -- what it is worth ----------------------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def dev(self, encode: Encode | None = None) -> dict[str, float]:
-        """R@10 and RR of every set and task on dev."""
+    def dev(self, reading: Reading | None = None) -> dict[str, float]:
+        """R@10 and RR of every set and task on dev, by the model or by another one's reading."""
+        self.model.eval()
+        reading = reading or self.reading
         found: dict[str, float] = {}
         for group in self.asking.groups("dev"):
             pool = self.asking.pool(group.set, group.sentences)
-            vectors = self.paper_vectors(pool, int(self.arrays["train_until"][group.set]) + 1, encode)
-            ask = partial(self.question_vectors, encode=encode)
-            measured = self.asking.measure(group, pool, vectors, ask, self.numbers.dev_sample)
+            vectors = reading.paper_vectors(pool, int(self.arrays["train_until"][group.set]) + 1)
+            measured = self.asking.measure(group, pool, vectors, reading.question_vectors, self.numbers.dev_sample)
             name = group.name(self.arrays)
             found |= {f"{name} {measure}": round(value, 4) for measure, value in measured.items() if measure != "queries"}
         return found

@@ -1,4 +1,4 @@
-"""The static encoder: one vector a token, a text being the mean of its tokens' vectors.
+"""The static encoder: one vector a token, a text being their mean, in which those near the gap of a query count more.
 
 It starts from what the encoder makes of each token alone, brought to fewer dimensions, and learns from the same pairs and from
 how the encoder scores the papers of each batch. Only numpy and torch are needed:
@@ -7,6 +7,7 @@ how the encoder scores the papers of each batch. Only numpy and torch are needed
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import tomllib
@@ -25,15 +26,15 @@ from citewell.models.inputs import Inputs
 from citewell.models.static import FILE as SERVED
 from citewell.train import losses
 from citewell.train.about import TOKENIZER, write_about, write_card
-from citewell.train.batches import CLS, SEP, Tokens
+from citewell.train.batches import CLS, MASK, SEP, Texts, Tokens
 from citewell.train.bert import WEIGHTS
 from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, numbers_of
+from citewell.train.encoder import CHECKPOINT, Numbers, Reading, Training, device_called, numbers_of
 from citewell.train.packs import load
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
-TABLE = "table.npy"
+TABLE = "weights.npz"
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,14 @@ class StaticNumbers:
     dimensions: int = 256
     teacher: float = 1.0
     """How much the encoder's scores count beside the pairs."""
+    reach: float = 12.0
+    """At so many tokens from the gap what a token counts has fallen to about a third of the way to `far`; learned from here."""
+    far: float = 0.15
+    """What the furthest count; learned from here."""
+    paper: int = 512
+    """Tokens of a paper: more than the encoder reads, since here they cost nothing."""
+    contexts: int = 12
+    """How many contexts of a paper, likewise."""
 
 
 SECTIONS = {"numbers": Numbers, "static": StaticNumbers}
@@ -52,13 +61,27 @@ SECTIONS = {"numbers": Numbers, "static": StaticNumbers}
 class Static(nn.Module):
     """Token numbers to vectors of texts."""
 
-    def __init__(self, table: Tensor) -> None:
+    def __init__(self, table: Tensor, reach: float, far: float) -> None:
         super().__init__()
         self.table = nn.Embedding.from_pretrained(table, freeze=False)
+        self.log_reach = nn.Parameter(torch.tensor(math.log(reach)))
+        self.log_far = nn.Parameter(torch.tensor(math.log(far)))
 
-    def forward(self, tokens: Tokens) -> Tensor:
+    def papers(self, tokens: Tokens) -> Tensor:
+        return self._summed(tokens, torch.ones_like(tokens.ids, dtype=torch.float32))
+
+    def questions(self, tokens: Tokens) -> Tensor:
+        """As `citewell.models.static` does it: tokens count by their distance from the gap, where there is one."""
+        gaps = tokens.ids == MASK
+        place = torch.where(gaps.any(1), gaps.float().argmax(1), -1)
+        distance = (torch.arange(tokens.ids.shape[1], device=tokens.ids.device) - place[:, None]).abs()
+        far = self.log_far.exp()
+        near = far + (1 - far) * torch.exp(-distance / self.log_reach.exp())
+        return self._summed(tokens, torch.where(place[:, None] >= 0, near, 1.0))
+
+    def _summed(self, tokens: Tokens, weights: Tensor) -> Tensor:
         counted = tokens.mask & (tokens.ids != CLS) & (tokens.ids != SEP)
-        return functional.normalize((self.table(tokens.ids) * counted[:, :, None]).sum(1), dim=1)
+        return functional.normalize((self.table(tokens.ids) * (counted * weights)[:, :, None]).sum(1), dim=1)
 
 
 @torch.no_grad()
@@ -81,41 +104,47 @@ def first_table(teacher: Training, dimensions: int) -> Tensor:
 class Distillation:
     """A static encoder, and the encoder that draws its batches and scores them."""
 
-    def __init__(self, teacher: Training, numbers: StaticNumbers) -> None:
+    def __init__(self, teacher: Training, inputs: Inputs, numbers: StaticNumbers) -> None:
         self.teacher, self._share = teacher, numbers.teacher
-        self.model = Static(first_table(teacher, numbers.dimensions)).to(teacher.device)
+        self.texts = Texts(teacher.arrays, inputs, teacher.device)
+        self.model = Static(first_table(teacher, numbers.dimensions), numbers.reach, numbers.far).to(teacher.device)
 
     def loss(self) -> Tensor:
         """Of one batch: the right papers, and the teacher's scores."""
         teacher, temperature = self.teacher, self.teacher.numbers.temperature
-        questions, _, texts, hidden = teacher.drawn_batch()
-        scores = self.model(texts[0]) @ self.model(texts[1]).T
-        loss = losses.in_batch_softmax(scores, torch.arange(len(questions), device=teacher.device), hidden, temperature)
+        batch = teacher.drawn_batch()
+        scores = self.model.questions(self.texts.questions(batch.questions)) @ self.model.papers(batch.papers_of(self.texts)).T
+        loss = losses.in_batch_softmax(scores, batch.right, batch.hidden, temperature)
         if not self._share:
             return loss
         with torch.no_grad():
             teacher.model.eval()
-            wanted = teacher.encode(texts[0]) @ teacher.encode(texts[1]).T
+            asked = teacher.encode(teacher.texts.questions(batch.questions))
+            wanted = asked @ teacher.encode(batch.papers_of(teacher.texts)).T
         return loss + self._share * losses.likeness(scores, wanted, temperature)
 
     def dev(self) -> dict[str, float]:
-        return self.teacher.dev(self.model)
+        return self.teacher.dev(Reading(self.texts, self.model.questions, self.model.papers))
 
 
 def fit(
     pack: Path, encoder: Path, recipe: Mapping[str, Any], out: Path, device: str = "", watcher: Watcher | None = None
 ) -> Static:
-    """Train a static encoder from a pack and the encoder that it learns from; it reads what that one reads."""
+    """Train a static encoder from a pack and the encoder that it learns from."""
     chosen = device_called(device)
     numbers = replace(numbers_of(Numbers, recipe, "numbers"), mine_at=())
-    inputs = Inputs(**recipe["inputs"]) if recipe.get("inputs") else Inputs.read(encoder) or Inputs()
-    teacher = Training(load(pack), encoder, numbers, inputs, chosen)
-    learning = Distillation(teacher, numbers_of(StaticNumbers, recipe, "static"))
+    read = Inputs.read(encoder) or Inputs()
+    own = numbers_of(StaticNumbers, recipe, "static")
+    inputs = replace(read, paper=own.paper, contexts=own.contexts)
+    teacher = Training(load(pack), encoder, numbers, read, chosen)
+    learning = Distillation(teacher, inputs, own)
     optimizer = torch.optim.Adam(learning.model.parameters(), numbers.rate)
     checkpoint = Checkpoint(out / CHECKPOINT, fingerprint(recipe, [pack, encoder / WEIGHTS], chosen), chosen)
     steps = Steps(learning.model, optimizer, teacher, out, checkpoint, watcher)
     steps.run(numbers.steps, numbers.rate, numbers.warmup, learning.loss, learning.dev, numbers.dev_every)
-    np.save(out / TABLE, learning.model.table.weight.detach().float().cpu().numpy().astype(np.float16))
+    table = learning.model.table.weight.detach().float().cpu().numpy().astype(np.float16)
+    reach, far = float(learning.model.log_reach.detach().exp()), float(learning.model.log_far.detach().exp())
+    np.savez(out / TABLE, table=table, near=np.array([reach, far], np.float32))
     write_about(out, inputs, recipe, teacher.arrays, encoder)
     return learning.model
 
@@ -126,11 +155,12 @@ def export(weights: Path, target: Path) -> None:
     for name in (BUDGETS, TOKENIZER):
         shutil.copyfile(weights / name, target / name)
     write_card(weights, target, "a static encoder of queries and papers: a vector for each token, int8")
-    table = np.load(weights / TABLE).astype(np.float32)
+    with np.load(weights / TABLE) as found:
+        table, near = found["table"].astype(np.float32), found["near"]
     scales = np.abs(table).max(axis=1) / 127
     codes = np.rint(table / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
     part = target / f"part-of-{SERVED}"
-    np.savez_compressed(part, codes=codes, scales=scales)
+    np.savez_compressed(part, codes=codes, scales=scales, near=near)
     part.rename(target / SERVED)
 
 

@@ -71,7 +71,7 @@ def test_the_best_are_by_score_and_the_rest_of_a_row_is_empty(training: Any) -> 
 
 def test_papers_that_may_answer_are_hidden_in_a_batch(training: Any) -> None:
     for _ in range(10):
-        questions, papers, _, hidden = training.drawn_batch()
+        questions, papers, _, _, hidden = training.drawn_batch()
         for row, question in enumerate(questions.tolist()):
             citing = int(training.asking.citing[question])
             right = answers(training, question) | (cited(training, citing) | {citing} if citing >= 0 else set())
