@@ -34,6 +34,7 @@ STAGES = {
     "reciprocal-rank": "citewell.fuse.reciprocal_rank:ReciprocalRank",
     "weighted-sum": "citewell.fuse.weighted_sum:WeightedSum",
     "semi-genetic": "citewell.fuse.semi_genetic:SemiGenetic",
+    "enhanced-context": "citewell.rerank.enhanced_context:EnhancedContext",
     "cross-encoder": "citewell.rerank.cross_encoder:CrossEncoder",
     "learned": "citewell.fuse.learned:Learned",
 }

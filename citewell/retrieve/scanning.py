@@ -107,14 +107,14 @@ class Near:
 
     def _from_neighbours(self, query: Floats, size: int, may_find: MayFind) -> Numbers | None:
         """Candidates by the neighbour index; None where there is none, or it finds too few."""
-        if self._neighbours is None:
+        asked = 2 * size + _FETCHED
+        if self._neighbours is None or asked >= len(self._neighbours):  # nearly all are wanted: it would only miss some
             return None
         code, _ = quantised(query[None])
-        asked = 2 * size + _FETCHED
         papers = self._neighbours.search(code[0], asked)
         papers = papers[(self.rows.places(papers) >= 0) & (self._others.places(papers) < 0)]
         papers = papers[may_find(papers)]
-        if len(papers) < size and asked < len(self._neighbours):
+        if len(papers) < size:
             return None
         return np.concatenate([papers, candidates(self._others, query, 2 * size + _BEYOND, may_find)])
 

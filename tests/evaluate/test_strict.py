@@ -241,6 +241,9 @@ def test_a_bibliography_never_names_an_answer_by_another_id(tmp_path: Path) -> N
 
         def prepare(self, library: Any, donors: Any) -> None: ...
 
+        def prepares(self) -> bool:
+            return False
+
         def rank(self, request: Any) -> Any:
             asked.append((request.query, request.known().tolist()))
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))

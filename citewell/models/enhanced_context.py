@@ -1,0 +1,205 @@
+"""The re-ranker of Medić's thesis as it is served: a context, enhanced by the citing paper, against each candidate.
+
+A model is a folder with ``model.onnx``, ``tokenizer.json`` and ``shape.json``. The text of a candidate is read with the context
+in mind; who wrote it and how often it was cited, in all and in the last years, count beside that where the variant has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.errors import CitewellError
+from citewell.models import weights
+from citewell.models.inputs import Inputs, Reader, window_start
+from citewell.papers import Query
+
+FILE = "shape.json"
+NOBODY = 0
+"""The number of no author; an empty text is this token, too."""
+_BATCH_TOKENS = 8192
+
+Scores = npt.NDArray[np.float32]
+
+
+class Variant(NamedTuple):
+    """What a variant has of the whole model."""
+
+    enhanced: bool
+    """The context is enhanced by the citing title and abstract."""
+    bibliography: bool
+    """Authors and citations count."""
+    weighted: bool
+    """The context says how much text and bibliography count; else both count the same."""
+
+
+VARIANTS = {
+    "textcon": Variant(False, False, False),
+    "textenh": Variant(True, False, False),
+    "textbibcon-s": Variant(False, True, False),
+    "textbibcon-ws": Variant(False, True, True),
+    "textbibenh-s": Variant(True, True, False),
+    "textbibenh-ws": Variant(True, True, True),
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a model, and what it reads."""
+
+    variant: str = "textbibenh-ws"
+    vocabulary: int = 30522
+    words: int = 200
+    """Numbers of a token."""
+    hidden: int = 100
+    """Numbers of a token in its text, in either direction."""
+    context: int = 96
+    """Tokens round the gap."""
+    text: int = 200
+    """Tokens of title and abstract, of the citing paper and of a candidate."""
+    people: int = 20_000
+    """Numbers that stand for authors."""
+    author: int = 50
+    """Numbers of an author."""
+    authors: int = 5
+    """So many of a paper count."""
+    kernels: tuple[int, ...] = (1, 2)
+    """Authors that are seen together."""
+    channels: int = 50
+    years: int = 4
+    """Citations of each of the last years count by themselves."""
+
+    @property
+    def parts(self) -> Variant:
+        if self.variant not in VARIANTS:
+            raise CitewellError(f"there is no variant {self.variant!r}; there are {', '.join(VARIANTS)}")
+        return VARIANTS[self.variant]
+
+    @classmethod
+    def read(cls, folder: Path) -> Shape:
+        found = json.loads((folder / FILE).read_text("utf-8"))
+        return cls(**{**found, "kernels": tuple(found["kernels"])})
+
+    def write(self, folder: Path) -> None:
+        (folder / FILE).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+
+class Candidate(NamedTuple):
+    """What is read of a paper."""
+
+    title: str = ""
+    abstract: str = ""
+    authors: Sequence[str] = ()
+    cited: Sequence[int] = ()
+    """How often in each of the last years, the last one first, then how often in all."""
+
+
+def author_number(name: str, people: int) -> int:
+    """The number, above 0, of an author: of the family name and the first letter of what stands before it."""
+    # Training reads this module on machines that have no library.
+    from citewell.library.identity import family_name, hash64
+
+    family = family_name(name)
+    if not family:
+        return NOBODY
+    before, comma, after = name.partition(",")
+    letter = (after if comma else before).strip()[:1].casefold()
+    return 1 + hash64(family, letter) % (people - 1)
+
+
+class EnhancedContext:
+    """One model, loaded when it is first used."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.shape = Shape.read(folder)
+        self._folder = folder
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        return onnxruntime.InferenceSession(str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+
+    @cached_property
+    def _reader(self) -> Reader:
+        from tokenizers import Tokenizer
+
+        tokenizer: Any = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return Reader(tokenizer, Inputs())
+
+    def scores(self, query: Query, papers: Sequence[Candidate]) -> Scores:
+        """How well each paper fits the gap."""
+        asked = self._asked(query)
+        tokens = self._own([(paper.title, paper.abstract) for paper in papers])
+        scores = np.zeros(len(papers), np.float32)
+        order = np.argsort([-len(each) for each in tokens], kind="stable")
+        start = 0
+        while start < len(order):
+            longest = len(tokens[order[start]])
+            places = order[start : start + max(1, _BATCH_TOKENS // longest)]
+            ids = np.zeros((len(places), longest), np.int64)
+            for row, place in enumerate(places.tolist()):
+                ids[row, : len(tokens[place])] = tokens[place]
+            lengths = np.array([len(tokens[place]) for place in places.tolist()], np.int32)
+            known = self._known([papers[place] for place in places.tolist()])
+            inputs = {**asked, "papers": ids, "lengths": lengths, **known}
+            scores[places] = self._session.run(["scores"], inputs)[0]
+            start += len(places)
+        return scores
+
+    def _asked(self, query: Query) -> dict[str, npt.NDArray[Any]]:
+        """The context with the place of its gap, and the citing paper."""
+        mask, size = self._reader.mask, self.shape.context
+        tokens = self._reader.tokens([query.context])[0]
+        place = tokens.index(mask) if mask in tokens else 0
+        first = window_start(place, len(tokens), size)
+        context = tokens[first : first + size] or [NOBODY]
+        found = {"context": np.array([context], np.int64), "gap": np.array([place - first if tokens else 0], np.int64)}
+        if self.shape.parts.enhanced:
+            found["citing"] = np.array(self._own([(query.title, query.abstract)]), np.int64)
+        return found
+
+    def _own(self, texts: Sequence[tuple[str, str]]) -> list[list[int]]:
+        """Titles with abstracts as tokens, cut; what is empty is one token all the same."""
+        flat = iter(self._reader.tokens([part for text in texts for part in text]))
+        return [(title + abstract)[: self.shape.text] or [NOBODY] for title, abstract in zip(flat, flat, strict=True)]
+
+    def _known(self, papers: Sequence[Candidate]) -> dict[str, npt.NDArray[Any]]:
+        """Authors and citations."""
+        shape = self.shape
+        if not shape.parts.bibliography:
+            return {}
+        authors = np.full((len(papers), shape.authors), NOBODY, np.int64)
+        cited = np.zeros((len(papers), shape.years + 1), np.float32)
+        for row, paper in enumerate(papers):
+            names = [author_number(name, shape.people) for name in paper.authors[: shape.authors]]
+            authors[row, : len(names)] = names
+            cited[row, : len(paper.cited)] = paper.cited
+        return {"authors": authors, "cited": cited}
+
+
+def available(name: str) -> bool:
+    """Whether there is such a model."""
+    return all((weights.folder(name) / file).is_file() for file in ("model.onnx", FILE))
+
+
+@lru_cache(maxsize=2)
+def load(name: str) -> EnhancedContext:
+    """The model called `name`."""
+    if not available(name):
+        raise CitewellError(
+            f"there is no model {name!r}; train it with 'citewell train medic-{name}' and put its folder into $CITEWELL_MODELS"
+        )
+    return EnhancedContext(name, weights.folder(name))

@@ -1,0 +1,191 @@
+"""From the weights of an enhanced-context model to one ONNX file, without torch.
+
+The graph is written node by node: one LSTM reads all texts, one attention sums each up by what it is asked for, a cosine
+compares the enhanced context with the candidates; then come authors and citations, where the variant has them. One query and a
+batch of candidates go in, a score for each candidate comes out.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.models.enhanced_context import Shape
+
+WEIGHTS = "network.npz"
+_OPSET = 17
+_FAR = -1e9
+
+Tensors = dict[str, npt.NDArray[np.float32]]
+
+
+def convert(folder: Path, target: Path) -> None:
+    """Write the model in `folder` (shape.json, network.npz) to the ONNX file `target`."""
+    import onnx
+
+    with np.load(folder / WEIGHTS, allow_pickle=False) as found:
+        tensors = {name: found[name].astype(np.float32) for name in found.files}
+    part = target.with_name(f"{target.name}.part")
+    onnx.save(_Graph(Shape.read(folder), tensors).model(), part)
+    part.rename(target)
+
+
+class _Graph:
+    """The nodes and weights of a graph as it grows."""
+
+    def __init__(self, shape: Shape, tensors: Tensors) -> None:
+        self._shape, self._tensors = shape, tensors
+        self._nodes: list[Any] = []
+        self._weights: dict[str, Any] = {}
+
+    def model(self) -> Any:
+        from onnx import TensorProto, helper
+
+        inputs: dict[str, tuple[int, list[str | int]]] = {
+            "context": (TensorProto.INT64, [1, "context tokens"]),
+            "gap": (TensorProto.INT64, [1]),
+            "papers": (TensorProto.INT64, ["papers", "tokens"]),
+            "lengths": (TensorProto.INT32, ["papers"]),
+        }
+        if self._shape.parts.enhanced:
+            inputs["citing"] = (TensorProto.INT64, [1, "citing tokens"])
+        if self._shape.parts.bibliography:
+            inputs["authors"] = (TensorProto.INT64, ["papers", self._shape.authors])
+            inputs["cited"] = (TensorProto.FLOAT, ["papers", self._shape.years + 1])
+        self._scored()
+        graph = helper.make_graph(
+            self._nodes,
+            "enhanced context",
+            [helper.make_tensor_value_info(name, kind, sizes) for name, (kind, sizes) in inputs.items()],
+            [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["papers"])],
+            list(self._weights.values()),
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=8)
+
+    # -- building ------------------------------------------------------------------------------------------------------
+
+    def _weight(self, name: str, value: npt.NDArray[Any]) -> str:
+        from onnx import numpy_helper
+
+        self._weights.setdefault(name, numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def _whole(self, *values: int) -> str:
+        return self._weight(f"whole {' '.join(map(str, values))}", np.array(values, np.int64))
+
+    def _add(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        self._nodes.append(helper.make_node(kind, inputs, [output], name=f"node of {output}", **attributes))
+        return output
+
+    def _dense(self, name: str, hidden: str, output: str) -> str:
+        """A linear layer."""
+        weight = self._weight(f"{name}.weight", self._tensors[f"{name}.weight"].T)
+        self._add("MatMul", [hidden, weight], f"{output} bare")
+        return self._add("Add", [f"{output} bare", self._weight(f"{name}.bias", self._tensors[f"{name}.bias"])], output)
+
+    # -- the parts of the model ----------------------------------------------------------------------------------------
+
+    def _scored(self) -> None:
+        read = self._read("context")
+        self._add("Gather", [read, "gap"], "gap column", axis=1)
+        self._add("Squeeze", ["gap column", self._whole(1)], "gap vector")
+        asked = context = self._attended("context", read, "gap vector")
+        if self._shape.parts.enhanced:
+            citing = self._attended("citing", self._read("citing"), context)
+            asked = self._add("Add", [context, citing], "enhanced context")
+        paper = self._attended("papers", self._read("papers", "lengths"), asked, "lengths")
+        if not self._shape.parts.bibliography:
+            self._cosine(asked, paper, "scores")
+            return
+        text, known = self._cosine(asked, paper, "text score"), self._bibliography()
+        if self._shape.parts.weighted:
+            self._add("Sigmoid", [self._dense("weighing", context, "weights")], "bounded weights")
+            self._add("Softmax", ["bounded weights"], "shares", axis=1)
+            text, known = self._share(0, text), self._share(1, known)
+        self._add("Add", [text, known], "scores")
+
+    def _read(self, name: str, lengths: str = "") -> str:
+        """Tokens to what they mean in their text: texts, tokens, both directions."""
+        table = self._weight("words", self._tensors["words.weight"])
+        self._add("Gather", [table, name], f"{name} words")
+        self._add("Transpose", [f"{name} words"], f"{name} by time", perm=[1, 0, 2])
+        weights = [self._weight(f"lstm {part}", self._lstm(part)) for part in ("W", "R", "B")]
+        inputs = [f"{name} by time", *weights, *([lengths] if lengths else [])]
+        self._add("LSTM", inputs, f"{name} read", hidden_size=self._shape.hidden, direction="bidirectional")
+        self._add("Transpose", [f"{name} read"], f"{name} by text", perm=[2, 0, 1, 3])
+        return self._add("Reshape", [f"{name} by text", self._whole(0, 0, 2 * self._shape.hidden)], f"{name} hidden")
+
+    def _lstm(self, part: str) -> npt.NDArray[np.float32]:
+        """Torch's weights of both directions, the gates in ONNX's order."""
+        names = {"W": ("weight_ih",), "R": ("weight_hh",), "B": ("bias_ih", "bias_hh")}[part]
+        directions = []
+        for end in ("", "_reverse"):
+            each = [np.split(self._tensors[f"lstm.{name}_l0{end}"], 4) for name in names]
+            directions.append(np.concatenate([gate for i, f, c, o in each for gate in (i, o, f, c)]))
+        return np.stack(directions)
+
+    def _attended(self, name: str, hidden: str, query: str, lengths: str = "") -> str:
+        """The sum of what a text's tokens mean, each weighed by what is asked for: (texts, numbers)."""
+        keys = self._weight("attention keys", self._tensors["attention.keys.weight"].T)
+        queries = self._weight("attention queries", self._tensors["attention.queries.weight"].T)
+        self._add("MatMul", [query, queries], f"{name} sought")
+        self._add("MatMul", [hidden, keys], f"{name} offered")
+        self._add("Unsqueeze", [f"{name} sought", self._whole(1)], f"{name} sought by token")
+        self._add("Add", [f"{name} offered", f"{name} sought by token"], f"{name} met")
+        self._add("Tanh", [f"{name} met"], f"{name} met bounded")
+        last = self._weight("attention scores", self._tensors["attention.scores.weight"].T)
+        self._add("MatMul", [f"{name} met bounded", last], f"{name} attention")
+        scores = f"{name} attention"
+        if lengths:
+            scores = self._without_padding(name, scores, lengths)
+        self._add("Softmax", [scores], f"{name} attention shares", axis=1)
+        self._add("Mul", [hidden, f"{name} attention shares"], f"{name} weighed")
+        return self._add("ReduceSum", [f"{name} weighed", self._whole(1)], f"{name} vector", keepdims=0)
+
+    def _without_padding(self, name: str, scores: str, lengths: str) -> str:
+        from onnx import TensorProto
+
+        self._add("Shape", [name], f"{name} width as list", start=1, end=2)
+        self._add("Squeeze", [f"{name} width as list"], f"{name} width")
+        zero, one = (self._weight(f"number {value}", np.array(value, np.int64)) for value in (0, 1))
+        self._add("Range", [zero, f"{name} width", one], f"{name} places")
+        self._add("Cast", [lengths], f"{name} ends", to=TensorProto.INT64)
+        self._add("Unsqueeze", [f"{name} ends", self._whole(1)], f"{name} ends by text")
+        self._add("Less", [f"{name} places", f"{name} ends by text"], f"{name} there")
+        self._add("Unsqueeze", [f"{name} there", self._whole(2)], f"{name} there by token")
+        far = self._weight("far", np.array(_FAR, np.float32))
+        return self._add("Where", [f"{name} there by token", scores, far], f"{name} attention inside")
+
+    def _cosine(self, one: str, other: str, output: str) -> str:
+        self._add("Mul", [one, other], f"{output} products")
+        self._add("ReduceSum", [f"{output} products", self._whole(1)], f"{output} product", keepdims=0)
+        for at, name in enumerate((one, other)):
+            self._add("ReduceL2", [name], f"{output} length {at}", axes=[1], keepdims=0)
+        self._add("Mul", [f"{output} length 0", f"{output} length 1"], f"{output} lengths")
+        return self._add("Div", [f"{output} product", f"{output} lengths"], output)
+
+    def _bibliography(self) -> str:
+        """The score of authors and citations: (papers)."""
+        self._add("Gather", [self._weight("people", self._tensors["people.weight"]), "authors"], "author vectors")
+        self._add("Transpose", ["author vectors"], "author channels", perm=[0, 2, 1])
+        for at, size in enumerate(self._shape.kernels):
+            weight, bias = (
+                self._weight(f"group {at} {part}", self._tensors[f"groups.{at}.{part}"]) for part in ("weight", "bias")
+            )
+            self._add("Conv", ["author channels", weight, bias], f"groups of {size}", kernel_shape=[size])
+            self._add("ReduceMax", [f"groups of {size}"], f"best of {size}", axes=[2], keepdims=0)
+        self._add("Concat", [f"best of {size}" for size in self._shape.kernels], "groups", axis=1)
+        self._add("Relu", ["groups"], "who")
+        self._add("Concat", ["who", "cited"], "known", axis=1)
+        self._add("Sigmoid", [self._dense("bibliography.0", "known", "known inside")], "known bounded")
+        self._add("Sigmoid", [self._dense("bibliography.1", "known bounded", "known outside")], "bibliography column")
+        return self._add("Squeeze", ["bibliography column", self._whole(1)], "bibliography score")
+
+    def _share(self, place: int, score: str) -> str:
+        self._add("Gather", ["shares", self._weight(f"place {place}", np.array(place, np.int64))], f"share {place}", axis=1)
+        return self._add("Mul", [score, f"share {place}"], f"{score} weighed")
