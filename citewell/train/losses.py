@@ -18,11 +18,6 @@ def triplet(near: Tensor, far: Tensor, margin: float) -> Tensor:
     return functional.relu(near - far + margin).mean()
 
 
-def quadruplet(near: Tensor, middle: Tensor, far: Tensor, margin: float, inner: float) -> Tensor:
-    """Right papers nearest, then those of the same citing paper, then others, each by a margin; distances."""
-    return triplet(near, far, margin) + triplet(near, middle, inner) + triplet(middle, far, inner)
-
-
 def binary(scores: Tensor, labels: Tensor) -> Tensor:
     """Right or wrong, pair by pair."""
     return functional.binary_cross_entropy_with_logits(scores, labels)
