@@ -46,7 +46,7 @@ def make(
 
     numbers, negatives = recipe.get("numbers", {}), recipe.get("negatives", {})
     made = []
-    if "shape" in recipe and Shape(variant=recipe["shape"].get("variant", Shape.variant)).parts.bibliography:
+    if recipe.get("shape") and Shape(variant=recipe["shape"].get("variant", Shape.variant)).parts.bibliography:
         path = beside(pack, PEOPLE)
         size = int(recipe["shape"].get("people", Shape.people))
         made.append(path if _fits(path, pack, people=size) else people.write(pack, sets, size))

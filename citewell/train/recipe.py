@@ -1,7 +1,8 @@
 """Recipes: what is trained, on what, with every number that matters, each a TOML file in ``recipes`` or of the user's own.
 
 There are two kinds. What is made of a library (LDA, Doc2Vec ...) is kept in the library's folder and serves it alone; what is
-made of data sets (encoders, the learned combination) goes into a folder of its own and serves any library.
+made of data sets (encoders, the learned combination) goes into a folder of its own and serves any library. A recipe that is
+``like`` another one says only where it differs.
 """
 
 from __future__ import annotations
@@ -53,9 +54,11 @@ class PackRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     inputs: dict[str, int] = {}
     """Budgets of tokens: `citewell.models.inputs.Inputs`; none: those of the encoder that it is made with."""
     base: str = ""
-    """The weights that an encoder starts from: ``minilm``, or a folder."""
+    """The weights that it starts from: ``minilm``, or a folder; none: those of the encoder that it is made with."""
     static: dict[str, Any] = {}
     cross: dict[str, Any] = {}
+    shape: dict[str, Any] = {}
+    negatives: dict[str, Any] = {}
     name: str = ""
 
 
@@ -81,6 +84,9 @@ _OF_SETS: dict[str, type[PackRecipe] | type[FusionRecipe]] = {
     "encoder": PackRecipe,
     "static": PackRecipe,
     "cross-encoder": PackRecipe,
+    "enhanced-context": PackRecipe,
+    "paragraph": PackRecipe,
+    "classifier": PackRecipe,
     "fusion": FusionRecipe,
 }
 
@@ -112,9 +118,27 @@ def _folder() -> Traversable:
     return files("citewell.train").joinpath("recipes")
 
 
+def _content(path: Traversable) -> dict[str, Any]:
+    """What a file says, on top of what the recipe says that it is ``like``."""
+    content = tomllib.loads(path.read_text("utf-8"))
+    if (other := content.pop("like", None)) is None:
+        return content
+    if other not in recipes():
+        raise CitewellError(f"{path} is like {other!r}, but there is no such recipe; there are {', '.join(recipes())}")
+    return _on_top(_content(_folder().joinpath(f"{other}.toml")), content)
+
+
+def _on_top(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    merged = {
+        name: _on_top(below[name], value) if isinstance(value, dict) and isinstance(below.get(name), dict) else value
+        for name, value in above.items()
+    }
+    return {**below, **merged}
+
+
 def _read(path: Traversable, name: str) -> Recipe:
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = _content(path)
         shape: type[Recipe] = _OF_SETS.get(content.get("kind", ""), LibraryRecipe)
         return msgspec.convert({**content, "name": name}, shape)
     except OSError as error:
