@@ -31,7 +31,8 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: Checkpoints, watcher: Watcher) -> Arrays:
     """Topics of words and papers."""
     texts = [_counted(words) for words in corpus.texts]
-    spoken = [text for text in texts if text]
+    # In the order of a library papers of one source stand together; topics learned from the first few would shut out the rest.
+    spoken = [texts[at] for at in np.random.default_rng(seed).permutation(len(texts)) if texts[at]]
     watcher.training((parameters.epochs + 1) * len(texts))
     model: Any = LdaModel(
         id2word={number: str(number) for number in range(len(corpus.hashes))},
