@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from citewell.library.graph import Graph
 from citewell.library.identity import families
-from citewell.library.postings import BLOCK, BLOCK_BITS
 from citewell.papers import Paper, Ranking
 from citewell.retrieve.query_terms import query_terms
 from citewell.retrieve.request import Request
+from citewell.retrieve.years import newest_year, years_of
 from citewell.text.analysis import terms
 
 SEEDS = 30
@@ -119,10 +119,10 @@ def _summed(papers: Numbers, targets: Numbers, weights: Floats) -> Floats:
 
 def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:
     graph = request.library.index.graph
-    years = _years(request, papers)
+    years = years_of(request, papers)
     now = newest_year(request)
     citing, counts = graph.neighbours("cited_by", papers)
-    lately = _years(request, citing) > now - RECENT
+    lately = years_of(request, citing) > now - RECENT
     recent = np.bincount(np.repeat(np.arange(len(papers)), counts), weights=lately, minlength=len(papers))
     return {
         "times cited": np.log1p(counts),
@@ -130,25 +130,6 @@ def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:
         "references": np.log1p(graph.degrees("cites", papers)),
         "age": np.where(years > 0, np.clip(now - years, 0, 100), np.nan).astype(np.float64),
     }
-
-
-def _years(request: Request, papers: Numbers) -> Numbers:
-    found = np.zeros(len(papers), np.int64)
-    for block in np.unique(papers >> BLOCK_BITS).tolist():
-        here = papers >> BLOCK_BITS == block
-        found[here] = request.library.index.dates(block)[papers[here] & (BLOCK - 1)] // 10_000
-    return found
-
-
-def newest_year(request: Request) -> int:
-    """The year in which the query is asked, as far as the library tells: that of its newest paper."""
-
-    def work_out() -> int:
-        return max(
-            (int(request.library.index.dates(block).max()) // 10_000 for block in request.library.index.blocks), default=0
-        )
-
-    return request.remember("newest year", work_out)
 
 
 def _of_people(request: Request, papers: Numbers, held: Sequence[Paper], best: Numbers) -> dict[str, Floats]:

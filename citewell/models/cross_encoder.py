@@ -17,6 +17,7 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.models import weights
 from citewell.models.inputs import Inputs, PaperText, Reader
+from citewell.models.served import by_length, session, tokenizer
 from citewell.papers import Query
 
 _BATCH_TOKENS = 2048
@@ -34,31 +35,19 @@ class CrossEncoder:
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        return onnxruntime.InferenceSession(str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        return session(self._folder)
 
     @cached_property
     def _reader(self) -> Reader:
-        from tokenizers import Tokenizer
-
-        tokenizer: Any = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        return Reader(tokenizer, self._inputs)
+        return Reader(tokenizer(self._folder), self._inputs)
 
     def scores(self, query: Query, papers: Sequence[PaperText]) -> Scores:
         """How well each paper answers the query."""
         asked = self._reader.query(query)
         texts = [found[1:] for found in self._reader.papers(papers)]  # without a second opening token
         scores = np.zeros(len(texts), np.float32)
-        order = np.argsort([-len(text) for text in texts], kind="stable")
-        start = 0
-        while start < len(order):
-            longest = len(asked) + len(texts[order[start]])
-            places = order[start : start + max(1, _BATCH_TOKENS // longest)]
+        for places in by_length([len(asked) + len(text) for text in texts], _BATCH_TOKENS):
+            longest = len(asked) + len(texts[places[0]])
             ids, mask, kinds = np.zeros((3, len(places), longest), np.int32)
             ids[:, : len(asked)] = asked
             for row, place in enumerate(places.tolist()):
@@ -67,7 +56,6 @@ class CrossEncoder:
                 mask[row, :end] = 1
                 kinds[row, len(asked) : end] = 1
             scores[places] = self._session.run(["scores"], {"ids": ids, "mask": mask, "kinds": kinds})[0][:, 0]
-            start += len(places)
         return scores
 
 

@@ -21,6 +21,7 @@ from platformdirs import user_cache_path
 from citewell.errors import CitewellError
 from citewell.models import static, weights
 from citewell.models.inputs import Inputs, PaperText, Reader
+from citewell.models.served import by_length, session, tokenizer
 from citewell.papers import Query
 
 TOKENS = 256
@@ -45,21 +46,13 @@ class Encoder:
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        return onnxruntime.InferenceSession(str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        return session(self._folder)
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-        # The file may bake in a padding and a truncation of its own.
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(TOKENS)
-        return tokenizer
+        found = tokenizer(self._folder)
+        found.enable_truncation(TOKENS)
+        return found
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text, in their order."""
@@ -75,17 +68,12 @@ class Encoder:
 
     def _batches(self, tokens: Sequence[list[int]]) -> Iterator[tuple[npt.NDArray[np.int64], Vectors]]:
         """Vectors as they are made, of long texts first, each batch with the places of its texts."""
-        order = np.argsort([-len(each) for each in tokens], kind="stable")
-        start = 0
-        while start < len(order):
-            longest = len(tokens[order[start]])
-            places = order[start : start + max(1, _BATCH_TOKENS // longest)]
-            ids, mask = np.zeros((2, len(places), longest), np.int32)
+        for places in by_length([len(each) for each in tokens], _BATCH_TOKENS):
+            ids, mask = np.zeros((2, len(places), len(tokens[places[0]])), np.int32)
             for row, place in enumerate(places.tolist()):
                 ids[row, : len(tokens[place])] = tokens[place]
                 mask[row, : len(tokens[place])] = 1
             yield places, self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
-            start += len(places)
 
 
 class PairEncoder(Encoder):
@@ -97,8 +85,7 @@ class PairEncoder(Encoder):
 
     @cached_property
     def _reader(self) -> Reader:
-        self._tokenizer.no_truncation()  # parts are cut one by one
-        return Reader(self._tokenizer, self._inputs)
+        return Reader(tokenizer(self._folder), self._inputs)
 
     @property
     def contexts(self) -> int:

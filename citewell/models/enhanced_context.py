@@ -19,6 +19,7 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.models import weights
 from citewell.models.inputs import Inputs, Reader, window_start
+from citewell.models.served import by_length, session, tokenizer
 from citewell.papers import Query
 
 FILE = "shape.json"
@@ -124,39 +125,25 @@ class EnhancedContext:
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        return onnxruntime.InferenceSession(str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        return session(self._folder)
 
     @cached_property
     def _reader(self) -> Reader:
-        from tokenizers import Tokenizer
-
-        tokenizer: Any = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        return Reader(tokenizer, Inputs())
+        return Reader(tokenizer(self._folder), Inputs())
 
     def scores(self, query: Query, papers: Sequence[Candidate]) -> Scores:
         """How well each paper fits the gap."""
         asked = self._asked(query)
         tokens = self._own([(paper.title, paper.abstract) for paper in papers])
         scores = np.zeros(len(papers), np.float32)
-        order = np.argsort([-len(each) for each in tokens], kind="stable")
-        start = 0
-        while start < len(order):
-            longest = len(tokens[order[start]])
-            places = order[start : start + max(1, _BATCH_TOKENS // longest)]
-            ids = np.zeros((len(places), longest), np.int64)
+        for places in by_length([len(each) for each in tokens], _BATCH_TOKENS):
+            ids = np.zeros((len(places), len(tokens[places[0]])), np.int64)
             for row, place in enumerate(places.tolist()):
                 ids[row, : len(tokens[place])] = tokens[place]
             lengths = np.array([len(tokens[place]) for place in places.tolist()], np.int32)
             known = self._known([papers[place] for place in places.tolist()])
             inputs = {**asked, "papers": ids, "lengths": lengths, **known}
             scores[places] = self._session.run(["scores"], inputs)[0]
-            start += len(places)
         return scores
 
     def _asked(self, query: Query) -> dict[str, npt.NDArray[Any]]:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.models.inputs import Inputs, PaperText, Reader
+from citewell.models.served import tokenizer
 from citewell.papers import Query
 
 FILE = "table.npz"
@@ -48,12 +48,7 @@ class StaticEncoder:
 
     @cached_property
     def _reader(self) -> Reader:
-        from tokenizers import Tokenizer
-
-        tokenizer: Any = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        return Reader(tokenizer, self._inputs)
+        return Reader(tokenizer(self._folder), self._inputs)
 
     @property
     def contexts(self) -> int:

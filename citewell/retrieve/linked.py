@@ -40,9 +40,7 @@ class Linked:
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         graph = request.library.index.graph
         there, back = KINDS[self.kind_of_link]
-        known = np.array(
-            [num for name in request.query.known if (num := request.library.store.find(name)) is not None], np.int64
-        )
+        known = request.known()
         best = first_of_each(np.concatenate([known, ranking.papers[: self.seeds]]))
         weights = 1.0 / np.log2(np.arange(len(best)) + 2)
         weights[: len(known)] = 1.0

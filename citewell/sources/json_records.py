@@ -232,7 +232,7 @@ class _Window:
 
     def enter(self) -> bool:
         """Step over what stands before the first record; True where an array holds them."""
-        start = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+        start = _after(_SPACE, self.text, self.at)
         inside = _array_start(self.text[start : start + HEAD_BYTES]) or int(self.text.startswith("[", start))
         self.move(start + inside)
         return inside > 0
@@ -240,7 +240,7 @@ class _Window:
     def skip_gap(self) -> bool:
         """Step over spaces and commas; False at the end of the file."""
         while True:
-            self.move(_GAP.match(self.text, self.at).end())  # type: ignore[union-attr]
+            self.move(_after(_GAP, self.text, self.at))
             if self.at < len(self.text):
                 return True
             if not self.more():
@@ -268,3 +268,9 @@ class _Window:
 
 def _not_an_object(line: int) -> Problem:
     return Problem("not a JSON object", line)
+
+
+def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where what a pattern takes from here on ends; here where it takes nothing."""
+    found = pattern.match(text, at)
+    return found.end() if found else at

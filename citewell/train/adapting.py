@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -84,12 +85,9 @@ def collected(
     evaluation = Evaluation(dataset.folder, task, "dev", recipe.sample, recipe.seed, progress=progress)
     if not questions(evaluation.timeline, task, needed=False):
         return None
-    try:
-        found = collect(evaluation, chosen, watcher)
-    except ValueError as error:
-        if "need at least one array" not in str(error):
-            raise
-        return None  # no question has an answer among its candidates
+    found = collect(evaluation, chosen, watcher)
+    if found is None:
+        return None
     part = folder / f"part-of-{path.name}"
     found.save(part)
     part.rename(path)
@@ -131,9 +129,5 @@ def _with_combination(name: str) -> Pipeline:
 
 
 def _check_installed(recipe: FusionRecipe) -> None:
-    try:
-        import lightgbm  # noqa: F401
-    except ImportError:
-        raise CitewellError(
-            f"the recipe {recipe.name!r} needs lightgbm; install it with: pip install 'citewell[train]'"
-        ) from None
+    if find_spec("lightgbm") is None:
+        raise CitewellError(f"the recipe {recipe.name!r} needs lightgbm; install it with: pip install 'citewell[train]'")

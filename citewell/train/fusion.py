@@ -60,8 +60,11 @@ class Examples:
         return Examples(self.names, self.rows[rows], self.labels[rows], self.sizes[chosen])
 
 
-def collect(evaluation: Evaluation, pipeline: Pipeline, watcher: Watcher | None = None) -> Examples:
-    """The signals of a pipeline's candidates for every question of an evaluation, and which of them are right."""
+def collect(evaluation: Evaluation, pipeline: Pipeline, watcher: Watcher | None = None) -> Examples | None:
+    """The signals of a pipeline's candidates for every question of an evaluation, and which of them are right.
+
+    None where no question has an answer among its candidates.
+    """
     stage = pipeline.stages[0]
     assert isinstance(stage, Learned)
     questions = sorted(evaluation.questions(), key=lambda question: question.date)
@@ -85,6 +88,8 @@ def collect(evaluation: Evaluation, pipeline: Pipeline, watcher: Watcher | None 
                     sizes.append(len(papers))
                 if watcher:
                     watcher.asked(1)
+    if not rows:
+        return None
     return Examples(names, np.concatenate(rows), np.concatenate(labels), np.array(sizes))
 
 

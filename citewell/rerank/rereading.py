@@ -1,0 +1,50 @@
+"""What re-rankers share: the best of a ranking are read again, each once for a request, and the others follow as they were."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.papers import Ranking, Reason
+from citewell.retrieve.request import Request
+
+Numbers = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float32]
+
+
+class Rereads(ABC):
+    """A later stage that scores papers by reading them."""
+
+    depth: int
+    said: ClassVar[str]
+    """How its reasons begin; the score follows."""
+
+    @abstractmethod
+    def read(self, request: Request, papers: Numbers) -> Scores:
+        """The scores of papers that were not read yet."""
+
+    def refine(self, request: Request, ranking: Ranking) -> Ranking:
+        best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
+        scores = self.score(request, best).astype(np.float64)
+        order = np.lexsort((best, -scores))
+        tail = float(scores.min(initial=0.0)) - 1.0 - np.arange(len(rest)) / max(1, len(rest))
+        found = np.concatenate([scores[order], tail])
+        return Ranking(np.concatenate([best[order], rest]), (found - found.min(initial=0.0) + 1e-3).astype(np.float32))
+
+    def score(self, request: Request, papers: Numbers) -> Scores:
+        """The scores of some papers."""
+        known = self._known(request)
+        new = np.array([num for num in papers.tolist() if num not in known], np.int64)
+        if len(new):
+            known.update(zip(new.tolist(), self.read(request, new).tolist(), strict=True))
+        return np.array([known[num] for num in papers.tolist()], np.float32)
+
+    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+        known = self._known(request)
+        return {num: [Reason("reading", f"{self.said} {known[num]:+.2f}")] for num in papers if num in known}
+
+    def _known(self, request: Request) -> dict[int, float]:
+        return request.remember(f"read by {self}", dict)
