@@ -83,6 +83,13 @@ class Needs(Protocol):
 
 
 @runtime_checkable
+class Lacks(Protocol):
+    """A stage that needs weights, which no library holds; it names those that are nowhere to be found."""
+
+    def lacks(self) -> list[str]: ...
+
+
+@runtime_checkable
 class Tells(Protocol):
     """A stage that may have something to say of a library: what it cannot find there, and how to mend that."""
 
@@ -119,6 +126,10 @@ class Pipeline:
         """Whether any stage needs more of a library than its index."""
         return any(isinstance(stage, Prepares) for stage in self._all_stages())
 
+    def can_score(self) -> bool:
+        """Whether the last stage can say what it thinks of papers that it may not have found."""
+        return isinstance(self.stages[-1], Scores)
+
     def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """What the last stage thinks of papers that it may not have found."""
         last = self.stages[-1]
@@ -137,6 +148,11 @@ class Pipeline:
     def models(self) -> set[str]:
         """The trained models that the stages, and the pipelines that they put together, need."""
         return {name for stage in self._all_stages() if isinstance(stage, Needs) for name in stage.needs()}
+
+    def lacks(self) -> list[str]:
+        """The weights that the stages, and the pipelines that they put together, need and that are nowhere to be found."""
+        lacking = [name for stage in self._all_stages() if isinstance(stage, Lacks) for name in stage.lacks()]
+        return list(dict.fromkeys(lacking))
 
     def notes(self, library: Library) -> list[str]:
         """What a user should know of the answers that this library gives: one line each, none twice."""

@@ -21,7 +21,7 @@ from citewell.evaluate.plots import draw_report, heat_map
 from citewell.evaluate.report import SHOWN, Report
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.tuning import parse_grid, tune
-from citewell.pipeline import definitions
+from citewell.pipeline import definitions, pipeline
 
 PAGE = Path(__file__).with_name("results.md")
 DATA = Path(__file__).with_name("results.json")
@@ -40,9 +40,9 @@ _OPENING = """# Results
 
 Every pipeline on every set at hand, test split, strict in time: a query sees only papers up to its own date, links and
 contexts of citing papers up to the last dev year, and never its own record, references or contexts. Made by `make results`,
-which runs the command above each table; {sample:,} questions are drawn with seed 0 where a task has more. The grids of k1 and
-b, and the rounds of navigation (after Table 6 of Nogueira et al. 2020), are measured on dev years, which alone choices are made
-on.
+which runs the command above each table; where a task has more questions than that one's sample, they are drawn with seed 0.
+The grids of k1 and b, and the rounds of navigation (after Table 6 of Nogueira et al. 2020), are measured on dev years, which
+alone choices are made on.
 
 Bold: the best. \\*: differs from `{baseline}` (paired randomisation test, Holm-corrected over the table, p < .05). ±: half of
 the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `snippets:` are sentences of the ten best papers,
@@ -95,9 +95,13 @@ def _tables(dataset: DataSet) -> Iterator[tuple[str, str, dict[str, bool], list[
 
 
 def _has_place(name: str, task: str) -> bool:
-    """Whether a pipeline is measured in a task: those that differ from another only where there is a gap, only there."""
-    local = (name.startswith("dense-") and name != "dense-fusion") or (name.endswith("-cited") and name != "bm25-cited")
-    return name != "bm25-bibliography" and (task == "local" or not local)
+    """Whether a pipeline is measured in a task: those that differ from another only where there is a gap, only there.
+
+    One whose weights are not at hand has no place yet.
+    """
+    fused = name in ("dense-fusion", "dense-sum")
+    local = (name.startswith("dense-") and not fused) or (name.endswith("-cited") and name != "bm25-cited")
+    return name != "bm25-bibliography" and (task == "local" or not local) and not pipeline(name).lacks()
 
 
 def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipelines: list[str]) -> dict[str, Any]:
@@ -170,7 +174,7 @@ def _draw(report: Report, evaluation: Evaluation) -> None:
 
 def page(known: dict[str, Any]) -> str:
     """The page, from what was measured."""
-    parts = [_OPENING.format(sample=SAMPLE, baseline=BASELINE)]
+    parts = [_OPENING.format(baseline=BASELINE)]
     for key, report in sorted(known.items()):
         table = _grid(report) if "grid" in report else _table(report)
         parts.append(f"## {key}\n\n{report['queries']:,} queries.\n\n```\n{report['command']}\n```\n\n{table}\n")

@@ -33,10 +33,13 @@ Figures = dict[str, dict[str, float]]
 
 @lru_cache(maxsize=64)
 def _at_hand(name: str) -> bool:
-    """Whether there is such a pipeline, and what trains its models is installed."""
+    """Whether there is such a pipeline, its weights are at hand, and what trains its models is installed."""
     from citewell.train.training import can_train
 
-    return name in definitions() and all(can_train(model) for model in pipeline(name).models())
+    if name not in definitions():
+        return False
+    found = pipeline(name)
+    return not found.lacks() and all(can_train(model) for model in found.models())
 
 
 @dataclass

@@ -1,8 +1,9 @@
 """The learned combination: trees (LightGBM's lambdarank) weigh every signal of the candidates that some pipelines found.
 
-The candidates are the best of each pipeline (`of`); pipelines that only score (`also`) say what they think of them. There are
-trees for each task. What the trees do not see, the tail of the rankings, follows in the order of reciprocal ranks. The reason
-given with a paper names the signals that lifted it most.
+The candidates are the best of each pipeline (`of`), and each that can score says what it thinks of those of the others;
+pipelines that only score (`also`) say what they think of them all. There are trees for each task. What the trees do not see,
+the tail of the rankings, follows in the order of reciprocal ranks. The reason given with a paper names the signals that lifted
+it most.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +31,23 @@ _SHOWN = 3
 Numbers = npt.NDArray[np.int64]
 
 
+class Scorer(Component, Protocol):
+    """A pipeline, as the combination sees it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def can_score(self) -> bool: ...
+
+    def score(self, request: Request, papers: Numbers) -> npt.NDArray[np.float32]: ...
+
+
 @dataclass(frozen=True)
 class Learned(Fusion):
     """The stage; its parameters are those of ``pipelines.toml``."""
 
-    of: tuple[Component, ...]
-    also: tuple[Component, ...] = ()
+    of: tuple[Scorer, ...]
+    also: tuple[Scorer, ...] = ()
     """Pipelines that score the candidates and find none of their own."""
     model: str = "fusion"
     depth: int = 150
@@ -83,8 +96,9 @@ class Learned(Fusion):
     def _signals(self, request: Request) -> Signals:
         def work_out() -> Signals:
             _, weighed = self.candidates(request)
-            rankings = {_name(component): component.rank(request) for component in self.of}
-            scores = {_name(component): _score(component, request, weighed) for component in (*self.of, *self.also)}
+            rankings = {component.name: component.rank(request) for component in self.of}
+            scorers = [component for component in self.of if component.can_score()] + list(self.also)
+            scores = {component.name: component.score(request, weighed) for component in scorers}
             return signals(request, weighed, rankings, scores, weighed[:SEEDS])
 
         return request.remember(f"signals of {self.model} {self.depth}", work_out)
@@ -92,6 +106,10 @@ class Learned(Fusion):
     def signals(self, request: Request) -> tuple[Numbers, Signals]:
         """The candidates that are weighed, and their signals: what training learns from."""
         return self.candidates(request)[1], self._signals(request)
+
+    def lacks(self) -> list[str]:
+        """The model, where it has not been trained for any task."""
+        return [] if any(weights.folder(self.model).glob("*.npz")) else [self.model]
 
     def _trees(self, request: Request) -> Trees:
         task = request.query.task
@@ -104,18 +122,6 @@ def _loaded(model: str, task: str) -> Trees:
     if not path.is_file():
         raise CitewellError(f"there is no learned combination {model!r} for the {task} task; train it: citewell train fusion")
     return Trees.load(path)
-
-
-def _name(component: Component) -> str:
-    return str(getattr(component, "name", component))
-
-
-def _score(component: Component, request: Request, papers: Numbers) -> npt.NDArray[np.float32]:
-    score = getattr(component, "score", None)
-    if score is None:
-        raise CitewellError(f"the pipeline {_name(component)!r} cannot score papers that it did not find itself")
-    found: npt.NDArray[np.float32] = score(request, papers)
-    return found
 
 
 def _by_signal(names: Sequence[str], row: npt.NDArray[np.float64]) -> list[tuple[str, float]]:

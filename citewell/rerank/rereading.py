@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from citewell.models import weights
+from citewell.models.served import MODEL
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.request import Request
 
@@ -18,6 +20,7 @@ Scores = npt.NDArray[np.float32]
 class Rereads(ABC):
     """A later stage that scores papers by reading them."""
 
+    model: str
     depth: int
     said: ClassVar[str]
     """How its reasons begin; the score follows."""
@@ -25,6 +28,10 @@ class Rereads(ABC):
     @abstractmethod
     def read(self, request: Request, papers: Numbers) -> Scores:
         """The scores of papers that were not read yet."""
+
+    def lacks(self) -> list[str]:
+        """The model, where there is none of its name."""
+        return [] if (weights.folder(self.model) / MODEL).is_file() else [self.model]
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]

@@ -69,6 +69,10 @@ class Dense:
         """Encode what has no vector yet."""
         encode(library, encoder.load(self.encoder), self.text, donors)
 
+    def lacks(self) -> list[str]:
+        """The encoder, where it cannot be loaded."""
+        return [] if encoder.available(self.encoder) else [self.encoder]
+
     def notes(self, library: Library) -> list[str]:
         """Whether papers cannot be found for want of a vector."""
         count = missing(library, self.encoder, self.text)
