@@ -27,6 +27,15 @@ class Tokens(NamedTuple):
     ids: Tensor
     mask: Tensor
 
+    def by_length(self, parts: int) -> tuple[Tensor, list[Tokens]]:
+        """About equal parts, the shortest texts first, so that little of each is padding; and the places of their texts."""
+        order = self.mask.sum(1).argsort()
+        found = []
+        for places in order.chunk(parts):
+            width = -(-int(self.mask[places[-1]].sum()) // _ROUND) * _ROUND
+            found.append(Tokens(self.ids[places, :width], self.mask[places, :width]))
+        return order, found
+
 
 class Part(NamedTuple):
     """A part of each text of a batch: rows of the pack, the most tokens, and whether a separator follows."""

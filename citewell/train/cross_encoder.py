@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from citewell.train.about import RECIPE, write_about
 from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, Bert, read_bert, write_bert
 from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, export_onnx, numbers_of
+from citewell.train.encoder import CHECKPOINT, Numbers, Training, compiled, device_called, export_onnx, numbers_of
 from citewell.train.packs import load
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
@@ -99,7 +99,9 @@ class Listwise:
     def __init__(
         self, model: CrossEncoder, finder: Training, pairs: Pairs, numbers: CrossNumbers, teacher: CrossEncoder | None = None
     ) -> None:
-        self.model, self._finder, self._pairs, self._numbers, self._teacher = model, finder, pairs, numbers, teacher
+        self.model, self._finder, self._pairs, self._numbers = model, finder, pairs, numbers
+        self._forward = compiled(model, finder.device)
+        self._teacher = None if teacher is None else compiled(teacher.eval(), finder.device)
 
     def before(self, step: int) -> dict[str, float]:
         """Candidates are found once."""
@@ -109,13 +111,12 @@ class Listwise:
         """Of some questions: the right papers, and the teacher's scores where there is one."""
         questions, papers, years = self._drawn()
         texts = self._pairs(questions, papers, years)
-        scores = self._scores(self.model, texts).view(papers.shape)
+        scores = self._scores(self._forward, texts).view(papers.shape)
         right = torch.zeros_like(scores)
         right[:, 0] = 1
         loss = losses.listwise(scores, right)
         if self._teacher is None:
             return loss
-        self._teacher.eval()
         with torch.no_grad():
             wanted = self._scores(self._teacher, texts).view(papers.shape)
         return loss + self._numbers.teacher * losses.likeness(scores, wanted, 1.0)
@@ -130,7 +131,7 @@ class Listwise:
         papers = torch.cat([asking.one_answer(questions)[:, None], wrong[places].gather(1, order)], dim=1)
         return questions, papers, asking.year[questions]
 
-    def _scores(self, model: CrossEncoder, texts: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
+    def _scores(self, model: Callable[..., Tensor], texts: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
         kind = self._finder.device.type
         with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
             found: Tensor = model(*texts)
@@ -162,7 +163,7 @@ class Listwise:
     def _ranked(self, questions: Tensor, papers: Tensor, before: int) -> Tensor:
         """Papers in rows, by their scores; -1, which is no paper, last."""
         texts = self._pairs(questions, papers.clamp(min=0), torch.full_like(questions, before))
-        scores = self._scores(self.model, texts).view(papers.shape).masked_fill(papers < 0, float("-inf"))
+        scores = self._scores(self._forward, texts).view(papers.shape).masked_fill(papers < 0, float("-inf"))
         return papers.gather(1, scores.argsort(1, descending=True))
 
 

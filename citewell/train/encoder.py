@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from citewell.errors import CitewellError
 from citewell.models.inputs import FILE as BUDGETS
@@ -35,6 +35,8 @@ from citewell.train.watching import Watcher
 
 CHECKPOINT = "checkpoint.pt"
 _ENCODED_AT_ONCE = 1024
+_PARTS = 4
+"""A batch is encoded in so many parts of texts of about one length."""
 
 Encode = Callable[[Tokens], Tensor]
 Kind = TypeVar("Kind")
@@ -122,6 +124,7 @@ class Training:
             raise CitewellError("the sets have no question of the train years; name others")
         self.model = read_bert(base, numbers.dropout).to(device)
         self._bf16 = device.type == "cuda"
+        self._forward = compiled(self.model, device)
         spread = np.array([group.pairs for group in self.groups], float) ** numbers.evenness
         self._shares = spread / spread.sum()
         self._random = np.random.default_rng(numbers.seed)
@@ -183,8 +186,10 @@ class Training:
     # -- vectors -------------------------------------------------------------------------------------------------------
 
     def encode(self, tokens: Tokens) -> Tensor:
+        order, parts = tokens.by_length(_PARTS)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._bf16):
-            return mean_vector(self.model(tokens.ids, tokens.mask), tokens.mask)
+            vectors = torch.cat([mean_vector(self._forward(part.ids, part.mask), part.mask) for part in parts])
+        return vectors[order.argsort()]
 
     @property
     def reading(self) -> Reading:
@@ -284,6 +289,11 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
     write_bert(training.model, out)
     write_about(out, inputs, recipe, training.arrays, base)
     return training.model
+
+
+def compiled(model: nn.Module, device: torch.device) -> Callable[..., Tensor]:
+    """The model as it is run, on a GPU compiled; its weights stay where they are."""
+    return torch.compile(model, dynamic=True) if device.type == "cuda" else model
 
 
 def numbers_of(kind: type[Kind], recipe: Mapping[str, Any], section: str) -> Kind:
