@@ -23,6 +23,8 @@ from citewell.retrieve.passages import SentenceRanking, rank_sentences
 from citewell.retrieve.request import Request
 
 DEFAULT = "best"
+_PARTS_OF_STAGES = ("of", "also", "readers")
+"""The parameters of stages that are names of other pipelines."""
 
 STAGES = {
     "bm25": "citewell.retrieve.bm25:Bm25",
@@ -163,7 +165,8 @@ class Pipeline:
         """The stages, each followed by those of the pipelines that it puts together."""
         for stage in self.stages:
             yield stage
-            for inner in (*getattr(stage, "of", ()), *getattr(stage, "also", ()), getattr(stage, "by", None)):
+            parts = [part for name in _PARTS_OF_STAGES for part in getattr(stage, name, ())]
+            for inner in (*parts, getattr(stage, "by", None)):
                 if isinstance(inner, Pipeline):
                     yield from inner._all_stages()
 
@@ -278,7 +281,7 @@ def _check_type(name: str, default: Any, value: Any) -> None:
 
 def _resolved(key: str, value: Any) -> Any:
     """A parameter as its stage takes it: the names of other pipelines become those pipelines, lists become tuples."""
-    if key in ("of", "also"):
+    if key in _PARTS_OF_STAGES:
         return tuple(pipeline(name) for name in value)
     if key == "by":
         return pipeline(value)

@@ -2,8 +2,9 @@
 
 The candidates are the best of each pipeline (`of`), and each that can score says what it thinks of those of the others;
 pipelines that only score (`also`) say what they think of them all. There are trees for each task. What the trees do not see,
-the tail of the rankings, follows in the order of reciprocal ranks. The reason given with a paper names the signals that lifted
-it most.
+the tail of the rankings, follows in the order of reciprocal ranks. Where there are `readers`, which are too slow to score every
+candidate, they read those that the trees hold to be best, and second trees, which know what the readers say, order these anew.
+The reason given with a paper names the signals that lifted it most.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.fuse.components import Component, Fusion, side_by_side
-from citewell.fuse.signals import SEEDS, Signals, signals
+from citewell.fuse.signals import SEEDS, Signals, signals, with_scores
 from citewell.models import weights
 from citewell.models.trees import Trees
 from citewell.papers import Ranking, Reason
@@ -28,7 +29,20 @@ from citewell.retrieve.request import Request
 _K = 20.0
 _SHOWN = 3
 
+READ = "-read"
+"""The second trees' files end so."""
+FIRST = "first"
+"""The signal of the second trees that is what the first ones thought."""
+
+Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
+
+
+class Scored(NamedTuple):
+    """Papers, and what some trees think of them."""
+
+    papers: Numbers
+    scores: Floats
 
 
 class Scorer(Component, Protocol):
@@ -49,36 +63,46 @@ class Learned(Fusion):
     of: tuple[Scorer, ...]
     also: tuple[Scorer, ...] = ()
     """Pipelines that score the candidates and find none of their own."""
+    readers: tuple[Scorer, ...] = ()
+    """Pipelines that score the best of the candidates, once these are known."""
     model: str = "fusion"
     depth: int = 150
     """How many of the best of each pipeline are weighed."""
+    read: int = 50
+    """How many of the best that were weighed are read."""
     size: int = 1000
 
     def rank(self, request: Request) -> Ranking:
         order, weighed = self.candidates(request)
-        scores = self._trees(request).scores(self._signals(request).rows)
+        found = self._weighed(request)
+        if self.readers:
+            best, table = self.second_signals(request)
+            found = _before(best, self._trees(request, READ).scores(table.rows), found)
         # Those that were not weighed come after those that were.
         rest = order[~np.isin(order, weighed)]
-        low = float(scores.min(initial=0.0))
-        tail = low - 1.0 - np.arange(len(rest)) / max(1, len(rest))
-        papers, found = np.concatenate([weighed, rest]), np.concatenate([scores, tail])
-        return best_first(papers, found - found.min(initial=0.0) + 1e-3, self.size)
+        found = _before(found.papers, found.scores, Scored(rest, -np.arange(len(rest)) / max(1, len(rest))))
+        return best_first(found.papers, found.scores - found.scores.min(initial=0.0) + 1e-3, self.size)
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         found = super().reasons(request, papers)
-        _, weighed = self.candidates(request)
-        place = {num: at for at, num in enumerate(weighed.tolist())}
-        shown = [num for num in papers if num in place]
-        if not shown:
-            return found
-        table = self._signals(request)
-        shares = self._trees(request).shares(table.rows[[place[num] for num in shown]])
-        for num, row in zip(shown, shares, strict=True):
-            lifted = _by_signal(table.names, row)
-            if lifted:
-                said = ", ".join(f"{name} +{share:.2f}" for name, share in lifted[:_SHOWN])
-                found.setdefault(num, []).append(Reason("shares", f"lifted by {said}", [name for name, _ in lifted[:_SHOWN]]))
+        explained: set[int] = set()
+        for kind, (weighed, table) in self._tables(request).items():
+            place = {num: at for at, num in enumerate(weighed.tolist())}
+            shown = [num for num in papers if num in place and num not in explained]
+            explained.update(shown)
+            if not shown:
+                continue
+            shares = self._trees(request, kind).shares(table.rows[[place[num] for num in shown]])
+            for num, row in zip(shown, shares, strict=True):
+                if lifted := _by_signal(table.names, row)[:_SHOWN]:
+                    said = ", ".join(f"{name} +{share:.2f}" for name, share in lifted)
+                    found.setdefault(num, []).append(Reason("shares", f"lifted by {said}", [name for name, _ in lifted]))
         return found
+
+    def _tables(self, request: Request) -> dict[str, tuple[Numbers, Signals]]:
+        """The signals that papers were ordered by, the last ones first."""
+        first = {"": self.signals(request)}
+        return {READ: self.second_signals(request), **first} if self.readers else first
 
     def candidates(self, request: Request) -> tuple[Numbers, Numbers]:
         """All papers that were found, by reciprocal ranks, and those of them that are weighed."""
@@ -107,18 +131,49 @@ class Learned(Fusion):
         """The candidates that are weighed, and their signals: what training learns from."""
         return self.candidates(request)[1], self._signals(request)
 
+    def second_signals(self, request: Request) -> tuple[Numbers, Signals]:
+        """The candidates that are read, and their signals with what the readers say."""
+
+        def work_out() -> tuple[Numbers, Signals]:
+            _, weighed = self.candidates(request)
+            scores = self._weighed(request).scores
+            return self.with_readers(request, scores, np.lexsort((weighed, -scores))[: self.read])
+
+        return request.remember(f"second signals of {self.model} {self.depth} {self.read}", work_out)
+
+    def with_readers(self, request: Request, scores: Floats, places: Numbers) -> tuple[Numbers, Signals]:
+        """The candidates at some places, best first, and their signals with what was thought of them and the readers say."""
+        best = self.candidates(request)[1][places]
+        said = {reader.name: reader.score(request, best).astype(np.float64) for reader in self.readers}
+        return best, with_scores(self._signals(request), places, {FIRST: scores[places], **said})
+
+    def _weighed(self, request: Request) -> Scored:
+        """What the first trees think of the candidates."""
+
+        def work_out() -> Scored:
+            return Scored(self.candidates(request)[1], self._trees(request).scores(self._signals(request).rows))
+
+        return request.remember(f"weighed by {self.model} {self.depth}", work_out)
+
     def lacks(self) -> list[str]:
         """The model, where it has not been trained for any task."""
-        return [] if any(weights.folder(self.model).glob("*.npz")) else [self.model]
+        return [] if any(weights.folder(self.model).glob(f"*{READ if self.readers else ''}.npz")) else [self.model]
 
-    def _trees(self, request: Request) -> Trees:
+    def _trees(self, request: Request, kind: str = "") -> Trees:
         task = request.query.task
-        return _loaded(self.model, "local" if task == "evidence" else task)
+        return _loaded(self.model, "local" if task == "evidence" else task, kind)
+
+
+def _before(papers: Numbers, scores: Floats, others: Scored) -> Scored:
+    """Papers with their scores, and those of the others that are not among them, all behind."""
+    rest = ~np.isin(others.papers, papers)
+    behind = others.scores[rest] - others.scores[rest].max(initial=-np.inf) + scores.min(initial=0.0) - 1.0
+    return Scored(np.concatenate([papers, others.papers[rest]]), np.concatenate([scores, behind]))
 
 
 @lru_cache(maxsize=8)
-def _loaded(model: str, task: str) -> Trees:
-    path = weights.folder(model) / f"{task}.npz"
+def _loaded(model: str, task: str, kind: str) -> Trees:
+    path = weights.folder(model) / f"{task}{kind}.npz"
     if not path.is_file():
         raise CitewellError(f"there is no learned combination {model!r} for the {task} task; train it: citewell train fusion")
     return Trees.load(path)

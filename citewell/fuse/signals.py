@@ -76,10 +76,22 @@ def _of_rankings(papers: Numbers, rankings: Mapping[str, Ranking]) -> dict[str, 
 def _of_scores(scores: Mapping[str, npt.NDArray[np.float32]]) -> dict[str, Floats]:
     found: dict[str, Floats] = {}
     for name, values in scores.items():
-        column = values.astype(np.float64)
+        # No score is 0: the paper shares no word with the query, or has no vector.
+        column = np.where(values > 0, values, np.nan).astype(np.float64)
         found[f"{name} score"] = column
-        found[f"{name} behind"] = column.max(initial=0.0) - column
+        found[f"{name} behind"] = np.nanmax(column, initial=0.0) - column
     return found
+
+
+def with_scores(some: Signals, places: Numbers, scores: Mapping[str, Floats]) -> Signals:
+    """The rows at some places, with further scores of the papers there."""
+    columns: dict[str, Floats] = {}
+    for name, column in scores.items():
+        columns[f"{name} score"] = column
+        columns[f"{name} behind"] = column.max(initial=-np.inf) - column
+        columns[f"{name} rank"] = np.log(1.0 + np.argsort(np.argsort(-column, kind="stable"), kind="stable"))
+    rows = np.column_stack([some.rows[places], *columns.values()])
+    return Signals((*some.names, *columns), rows)
 
 
 def _of_links(graph: Graph, papers: Numbers, best: Numbers) -> dict[str, Floats]:

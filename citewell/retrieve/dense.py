@@ -60,6 +60,8 @@ class Dense:
     """Which vectors of the papers: of their own text, of what others say of them (``cited``), of what they say (``citing``)."""
     form: str = "text"
     size: int = 1000
+    may_lack: bool = False
+    """Whether it finds nothing, instead of refusing, where the library has no such vectors yet; `notes` says so."""
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
@@ -86,12 +88,18 @@ class Dense:
         return request.remember(f"nearest of {self}", lambda: self._rank(request))
 
     def _rank(self, request: Request) -> Ranking:
-        papers, cosines = self._near(request).nearest(self._vector(request), self.size, request.may_find)
+        near = self._near(request)
+        if near is None:
+            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
+        papers, cosines = near.nearest(self._vector(request), self.size, request.may_find)
         return best_first(papers, cosines.astype(np.float64) + 2.0, self.size)
 
     def score(self, request: Request, papers: Numbers) -> Floats:
         """The nearness of some papers, 0 for those that have no vector."""
-        scores = self._near(request).cosines(self._vector(request), papers).astype(np.float64) + 2.0
+        near = self._near(request)
+        if near is None:
+            return np.zeros(len(papers), np.float32)
+        scores = near.cosines(self._vector(request), papers).astype(np.float64) + 2.0
         return np.where(np.isnan(scores), 0, scores).astype(np.float32)
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
@@ -131,13 +139,15 @@ class Dense:
         found: Floats = made.encode([_query_text(query, self.form)])[0]
         return found
 
-    def _near(self, request: Request) -> Near:
-        """The vectors of the library, kept open with its index."""
+    def _near(self, request: Request) -> Near | None:
+        """The vectors of the library, kept open with its index; None where there may be none and are none."""
         index = request.library.index
         opened: Near | None = index.shelves.get((self.encoder, self.text))
         if opened is None:
             shelf = Shelf(request.library.folder, self.encoder, self.text)
             if not shelf.exists:
+                if self.may_lack:
+                    return None
                 raise CitewellError(
                     f"the papers of {request.library.folder} have no {self.encoder} vectors of their {self.text} text;"
                     f" run {self._remedy()}"

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from filelock import FileLock, Timeout
 
 from citewell import __version__
@@ -22,15 +25,19 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
 from citewell.evaluate.questions import questions
 from citewell.evaluate.sets import DataSet
-from citewell.fuse.learned import Learned
+from citewell.fuse.learned import READ, Learned
 from citewell.library.adding import Progress
-from citewell.pipeline import Pipeline, pipeline
+from citewell.models.trees import Trees
+from citewell.pipeline import pipeline
 from citewell.train.about import CARD, LICENCE, write_json
 from citewell.train.digests import digest
-from citewell.train.fusion import Examples, collect, learn, write
+from citewell.train.fusion import Examples, Hiding, collect, collect_read, learn, learn_apart, write
 from citewell.train.recipe import FusionRecipe
 
 EXAMPLES = "examples"
+
+Parts = list[tuple[DataSet, Examples]]
+"""What was collected of each set."""
 
 
 def train(
@@ -42,24 +49,16 @@ def train(
 ) -> dict[str, Any]:
     """Collect, learn and write the trees of every task that the sets have; says what came of it."""
     started = time.monotonic()
-    chosen = _with_combination(recipe.pipeline)
+    stage = _combination(recipe.pipeline)
     _check_installed(recipe)
     datasets = [DataSet.open(folder) for folder in sets]
     if not datasets:
         raise CitewellError("name the sets to train on: --set DIR")
+    adapting = Adapting(recipe, stage, datasets, out, progress, watcher)
     (out / EXAMPLES).mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(out / "training.lock", timeout=0):
-            made = {}
-            for task in recipe.tasks:
-                parts = {}
-                for dataset in datasets:
-                    if task in dataset.tasks:
-                        found = collected(recipe, dataset, task, chosen, out / EXAMPLES, progress, watcher)
-                        if found is not None:
-                            parts[dataset.name] = found
-                if parts:
-                    made[task] = _learned(recipe, task, parts, out)
+            made = {name: about for task in recipe.tasks for name, about in adapting.task(task).items()}
     except Timeout:
         raise CitewellError(f"{out} is being trained into; wait for that to end, or name another folder") from None
     if not made:
@@ -68,37 +67,90 @@ def train(
     return {"recipe": recipe.name, "out": str(out), "tasks": made, "seconds": round(time.monotonic() - started, 1)}
 
 
-def collected(
-    recipe: FusionRecipe,
-    dataset: DataSet,
-    task: str,
-    chosen: Pipeline,
-    folder: Path,
-    progress: Progress | None = None,
-    watcher: Watcher | None = None,
-) -> Examples | None:
-    """Examples of one set and task, from the folder where they are kept; None where no question can be answered."""
-    name = digest(dataset.files(), task, str(recipe.sample), str(recipe.seed), repr(chosen.stages))
-    path = folder / f"{task}-{name}.npz"
-    if path.exists():
-        return Examples.load(path)
-    evaluation = Evaluation(dataset.folder, task, "dev", recipe.sample, recipe.seed, progress=progress)
-    if not questions(evaluation.timeline, task, needed=False):
-        return None
-    found = collect(evaluation, chosen, watcher)
-    if found is None:
-        return None
-    part = folder / f"part-of-{path.name}"
-    found.save(part)
-    part.rename(path)
-    return found
+@dataclass(frozen=True)
+class Adapting:
+    """One training of a combination."""
+
+    recipe: FusionRecipe
+    stage: Learned
+    datasets: Sequence[DataSet]
+    out: Path
+    progress: Progress | None = None
+    watcher: Watcher | None = None
+
+    def task(self, task: str) -> dict[str, dict[str, Any]]:
+        """The trees of a task, and the second ones where there are readers, written; what is known of them by their names."""
+        parts = [(dataset, found) for dataset in self.datasets if (found := self.collected(dataset, task)) is not None]
+        if not parts:
+            return {}
+        trees, about = learn(_joined(parts), self.recipe.trees, self._hiding, self.recipe.seed)
+        made = {task: self._write(task, trees, about, parts)}
+        if self.stage.readers:
+            read = self._read(task, parts, about["rounds"])
+            second = self.recipe.second_trees or self.recipe.trees
+            trees, about = learn(_joined(read), second, Hiding(), self.recipe.seed)
+            made[f"{task}{READ}"] = self._write(f"{task}{READ}", trees, about, read)
+        return made
+
+    def collected(self, dataset: DataSet, task: str) -> Examples | None:
+        """Examples of one set and task; None where no question can be answered."""
+        if task not in dataset.tasks:
+            return None
+
+        def collect_anew() -> Examples | None:
+            evaluation = self._evaluation(dataset, task)
+            return collect(evaluation, self.stage, self.watcher) if questions(evaluation.timeline, task, needed=False) else None
+
+        return self._kept(dataset, task, (repr(replace(self.stage, readers=())),), collect_anew)
+
+    def _read(self, task: str, parts: Parts, rounds: int) -> Parts:
+        """Examples with what the readers say of the best by first trees, of some of the questions."""
+        recipe, start = self.recipe, 0
+        made: Parts = []
+        apart = learn_apart(_joined(parts), recipe.trees, rounds, self._hiding, recipe.seed)
+        for dataset, part in parts:
+            drawn = np.random.default_rng(recipe.seed).permutation(len(part.places))[: recipe.read]
+            first = {int(part.places[at]): apart[start + at] for at in drawn.tolist()}
+            start += len(part.places)
+            evaluation = self._evaluation(dataset, task)
+            made_of = (str(recipe.read), str(recipe.trees), str(self._hiding), repr(self.stage))
+            found = self._kept(
+                dataset, f"{task}{READ}", made_of, partial(collect_read, evaluation, self.stage, first, self.watcher)
+            )
+            if found is not None:
+                made.append((dataset, found))
+        return made
+
+    def _evaluation(self, dataset: DataSet, task: str) -> Evaluation:
+        return Evaluation(dataset.folder, task, "dev", self.recipe.sample, self.recipe.seed, progress=self.progress)
+
+    @property
+    def _hiding(self) -> Hiding:
+        return Hiding(self.recipe.hidden_share, self.recipe.hidden)
+
+    def _kept(
+        self, dataset: DataSet, name: str, made_of: tuple[str, ...], collect_anew: Callable[[], Examples | None]
+    ) -> Examples | None:
+        """Examples from the folder where they are kept, collected where there are none."""
+        word = digest(dataset.files(), name, str(self.recipe.sample), str(self.recipe.seed), *made_of)
+        path = self.out / EXAMPLES / f"{name}-{word}.npz"
+        if path.exists():
+            return Examples.load(path)
+        found = collect_anew()
+        if found is not None:
+            part = path.with_name(f"part-of-{path.name}")
+            found.save(part)
+            part.rename(path)
+        return found
+
+    def _write(self, name: str, trees: Trees, about: dict[str, Any], parts: Parts) -> dict[str, Any]:
+        about = {"sets": {dataset.name: len(part.sizes) for dataset, part in parts}, **about}
+        write(self.out, name, trees, about)
+        return about
 
 
-def _learned(recipe: FusionRecipe, task: str, parts: dict[str, Examples], out: Path) -> dict[str, Any]:
-    trees, about = learn(Examples.joined(list(parts.values())), recipe.trees, recipe.seed)
-    about = {"sets": {name: len(part.sizes) for name, part in parts.items()}, **about}
-    write(out, task, trees, about)
-    return about
+def _joined(parts: Parts) -> Examples:
+    return Examples.joined([part for _, part in parts])
 
 
 def _write_card(recipe: FusionRecipe, made: dict[str, Any], out: Path) -> None:
@@ -119,13 +171,13 @@ def figures(about: dict[str, Any]) -> dict[str, float]:
     return found
 
 
-def _with_combination(name: str) -> Pipeline:
-    found = pipeline(name)
-    if not isinstance(found.stages[0], Learned):
+def _combination(name: str) -> Learned:
+    stage = pipeline(name).stages[0]
+    if not isinstance(stage, Learned):
         raise CitewellError(
             f"the pipeline {name!r} does not begin with a learned combination; name one in the recipe that does"
         )
-    return found
+    return stage
 
 
 def _check_installed(recipe: FusionRecipe) -> None:

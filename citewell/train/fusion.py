@@ -1,13 +1,16 @@
 """Training the learned combination: LightGBM's lambdarank over the signals of candidates for questions whose answers are known.
 
 The questions are those of dev years, which no encoder was trained on: on questions that it has seen, its own signal would look
-better than it is. Every fifth of them is held back to tell when to stop; then all are used.
+better than it is. Every fifth of them is held back to tell when to stop; then all are used. Of a share of them what needs an
+encoder's vectors is hidden, so that the trees also know what to make of a library whose vectors are not ready.
+
+Second trees learn from the best by first trees that did not learn from the same questions, and from what the readers say.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -21,11 +24,18 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
 from citewell.evaluate.strict import Cutoff
 from citewell.fuse.learned import Learned
+from citewell.fuse.signals import Signals
 from citewell.models.trees import Trees
 from citewell.pipeline import Pipeline
+from citewell.retrieve.request import Request
 from citewell.retrieve.scoring import load_compiled
 
 _HELD_BACK = 5
+_APART = 3
+"""First trees are learned from the questions less one of so many parts."""
+_PARTS = ("rows", "labels", "sizes", "places")
+
+Numbers = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -37,88 +47,126 @@ class Examples:
     labels: npt.NDArray[np.int8]
     sizes: npt.NDArray[np.int64]
     """How many candidates each question has."""
+    places: npt.NDArray[np.int64]
+    """Which of the questions of its set and task each is."""
 
     def save(self, path: Path) -> None:
-        np.savez(path, names=np.array(self.names), rows=self.rows, labels=self.labels, sizes=self.sizes)
+        np.savez(path, names=np.array(self.names), **{part: getattr(self, part) for part in _PARTS})
 
     @classmethod
     def load(cls, path: Path) -> Examples:
         with np.load(path, allow_pickle=False) as found:
-            return cls(tuple(found["names"].tolist()), found["rows"], found["labels"], found["sizes"])
+            return cls(tuple(found["names"].tolist()), **{part: found[part] for part in _PARTS})
 
     @classmethod
     def joined(cls, parts: Sequence[Examples]) -> Examples:
-        return cls(
-            parts[0].names,
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.labels for part in parts]),
-            np.concatenate([part.sizes for part in parts]),
-        )
+        return cls(parts[0].names, **{part: np.concatenate([getattr(each, part) for each in parts]) for part in _PARTS})
 
     def of_questions(self, chosen: npt.NDArray[np.bool_]) -> Examples:
         rows = np.repeat(chosen, self.sizes)
-        return Examples(self.names, self.rows[rows], self.labels[rows], self.sizes[chosen])
+        return Examples(self.names, self.rows[rows], self.labels[rows], self.sizes[chosen], self.places[chosen])
+
+    def without(self, pipelines: Sequence[str]) -> Examples:
+        """As they would be if some pipelines had found nothing and scored nothing; without questions left with no answer."""
+        hidden = [any(name.startswith(f"{each} ") for each in pipelines) for name in self.names]
+        ranks = [name.endswith(" rank") and not hide for name, hide in zip(self.names, hidden, strict=True)]
+        kept = ~np.isnan(self.rows[:, ranks]).all(axis=1)
+        owners = np.repeat(np.arange(len(self.sizes)), self.sizes)[kept]
+        rows = self.rows[kept]
+        rows[:, hidden] = np.nan
+        sizes = np.bincount(owners, minlength=len(self.sizes))
+        left = Examples(self.names, rows, self.labels[kept], sizes, self.places)
+        return left.of_questions(np.bincount(owners, weights=left.labels, minlength=len(sizes)) > 0)
 
 
-def collect(evaluation: Evaluation, pipeline: Pipeline, watcher: Watcher | None = None) -> Examples | None:
-    """The signals of a pipeline's candidates for every question of an evaluation, and which of them are right.
+@dataclass(frozen=True)
+class Hiding:
+    """How often which pipelines are hidden from the trees."""
+
+    share: float = 0.0
+    pipelines: tuple[str, ...] = ()
+
+    def added(self, examples: Examples, seed: int) -> Examples:
+        """The examples, and a share of their questions once more as they would be without the pipelines."""
+        drawn = np.random.default_rng(seed).random(len(examples.sizes)) < self.share
+        return Examples.joined([examples, examples.of_questions(drawn).without(self.pipelines)]) if drawn.any() else examples
+
+
+def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = None) -> Examples | None:
+    """The signals of the candidates for every question of an evaluation, and which of them are right.
 
     None where no question has an answer among its candidates.
     """
-    stage = pipeline.stages[0]
-    assert isinstance(stage, Learned)
+    return _collected(evaluation, stage, lambda place, request: stage.signals(request), watcher)
+
+
+def collect_read(
+    evaluation: Evaluation, stage: Learned, first: Mapping[int, Trees], watcher: Watcher | None = None
+) -> Examples | None:
+    """As `collect`, with what the readers say of the best of those questions that have first trees."""
+
+    def ask(place: int, request: Request) -> tuple[Numbers, Signals] | None:
+        if place not in first:
+            return None
+        papers, table = stage.signals(request)
+        scores = first[place].scores(table.rows)
+        return stage.with_readers(request, scores, np.lexsort((papers, -scores))[: stage.read])
+
+    return _collected(evaluation, stage, ask, watcher)
+
+
+def _collected(
+    evaluation: Evaluation,
+    stage: Learned,
+    ask: Callable[[int, Request], tuple[Numbers, Signals] | None],
+    watcher: Watcher | None,
+) -> Examples | None:
     questions = sorted(evaluation.questions(), key=lambda question: question.date)
     pools = evaluation.pools()
     names: tuple[str, ...] = ()
-    rows, labels, sizes = [], [], []
+    rows, labels, sizes, places = [], [], [], []
+    place = 0
     if watcher:
         watcher.asking(len(questions))
     load_compiled()
-    with pools.at(sorted({question.date for question in questions}), [pipeline]) as libraries:
+    with pools.at(sorted({question.date for question in questions}), [Pipeline("", "", (stage,))]) as libraries:
         for library, (date, group) in zip(libraries, groupby(questions, key=lambda question: question.date), strict=True):
             bench = Bench(library, pools.naming, Cutoff(date, pools.links_until), [], False, False)
             for question in group:
-                wanted = bench.wanted(question)
-                papers, table = stage.signals(bench.request(question))
-                right = np.isin(papers, wanted)
-                if right.any():
-                    names = table.names
-                    rows.append(table.rows.astype(np.float32))
-                    labels.append(right.astype(np.int8))
-                    sizes.append(len(papers))
+                if found := ask(place, bench.request(question)):
+                    papers, table = found
+                    right = np.isin(papers, bench.wanted(question))
+                    if right.any():
+                        names = table.names
+                        rows.append(table.rows.astype(np.float32))
+                        labels.append(right.astype(np.int8))
+                        sizes.append(len(papers))
+                        places.append(place)
+                place += 1
                 if watcher:
                     watcher.asked(1)
     if not rows:
         return None
-    return Examples(names, np.concatenate(rows), np.concatenate(labels), np.array(sizes))
+    return Examples(names, np.concatenate(rows), np.concatenate(labels), np.array(sizes), np.array(places))
 
 
-def learn(examples: Examples, parameters: dict[str, Any], seed: int) -> tuple[Trees, dict[str, Any]]:
+def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: int) -> tuple[Trees, dict[str, Any]]:
     """Trees, and how they did on the questions that were held back while their number was chosen."""
     import lightgbm
 
-    settings = {
-        "objective": "lambdarank",
-        "metric": "ndcg",
-        "eval_at": [10],
-        "verbose": -1,
-        "seed": seed,
-        "deterministic": True,
-        "num_threads": 2,
-        **{key: value for key, value in parameters.items() if key not in ("rounds", "patience")},
-    }
+    settings = _settings(parameters, seed)
     held = np.random.default_rng(seed).permutation(len(examples.sizes)) % _HELD_BACK == 0
     some, others = examples.of_questions(~held), examples.of_questions(held)
     first = lightgbm.train(
         settings,
-        _data(lightgbm, some),
+        _data(lightgbm, hiding.added(some, seed)),
         int(parameters.get("rounds", 600)),
         valid_sets=[_data(lightgbm, others)],
         callbacks=[lightgbm.early_stopping(int(parameters.get("patience", 40)), verbose=False)],
     )
     rounds = int(first.best_iteration or 1)
     recall, first_ranks = _measured(np.asarray(first.predict(others.rows, num_iteration=rounds)), others)
-    whole = lightgbm.train(settings, _data(lightgbm, examples), max(1, round(rounds * 1.1)))
+    whole = lightgbm.train(settings, _data(lightgbm, hiding.added(examples, seed)), max(1, round(rounds * 1.1)))
     gains = dict(zip(examples.names, whole.feature_importance("gain").tolist(), strict=True))
     total = sum(gains.values()) or 1.0
     about = {
@@ -128,9 +176,38 @@ def learn(examples: Examples, parameters: dict[str, Any], seed: int) -> tuple[Tr
         "held back, among those with an answer to find": {"R@10": recall, "RR": first_ranks},
         "gains": {name: round(gain / total, 4) for name, gain in sorted(gains.items(), key=lambda pair: -pair[1])},
     }
+    return _trees(whole, examples), about
+
+
+def learn_apart(examples: Examples, parameters: dict[str, Any], rounds: int, hiding: Hiding, seed: int) -> list[Trees]:
+    """For each question trees that did not learn from it."""
+    import lightgbm
+
+    settings = _settings(parameters, seed)
+    part = np.random.default_rng(seed).permutation(len(examples.sizes)) % _APART
+    made = []
+    for each in range(min(_APART, len(examples.sizes))):
+        others = examples.of_questions(part != each) if (part != each).any() else examples
+        made.append(_trees(lightgbm.train(settings, _data(lightgbm, hiding.added(others, seed)), rounds), examples))
+    return [made[each] for each in part.tolist()]
+
+
+def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
+    return {
+        "objective": "lambdarank",
+        "metric": "ndcg",
+        "eval_at": [10],
+        "verbose": -1,
+        "seed": seed,
+        "deterministic": True,
+        "num_threads": 2,
+        **{key: value for key, value in parameters.items() if key not in ("rounds", "patience")},
+    }
+
+
+def _trees(booster: Any, examples: Examples) -> Trees:
     # Names may hold no space for LightGBM.
-    trees = Trees.of_lightgbm({**whole.dump_model(), "feature_names": list(examples.names)})
-    return trees, about
+    return Trees.of_lightgbm({**booster.dump_model(), "feature_names": list(examples.names)})
 
 
 def _data(lightgbm: Any, examples: Examples) -> Any:
@@ -150,8 +227,8 @@ def _measured(scores: npt.NDArray[np.float64], examples: Examples) -> tuple[floa
     return round(float(np.mean(recall)), 4), round(float(np.mean(reciprocal)), 4)
 
 
-def write(folder: Path, task: str, trees: Trees, about: dict[str, Any]) -> None:
-    """Trees of one task, and what is known of them."""
+def write(folder: Path, name: str, trees: Trees, about: dict[str, Any]) -> None:
+    """Trees, and what is known of them."""
     folder.mkdir(parents=True, exist_ok=True)
-    trees.save(folder / f"{task}.npz")
-    (folder / f"{task}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    trees.save(folder / f"{name}.npz")
+    (folder / f"{name}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

@@ -75,6 +75,14 @@ class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int
     trees: dict[str, Any]
     """LightGBM's parameters, the most rounds, and how many without gain are waited for (patience)."""
+    hidden: tuple[str, ...] = ()
+    """Pipelines that find nothing in a library whose vectors are not ready."""
+    hidden_share: float = 0.0
+    """So many of the questions teach the trees a second time, without those pipelines."""
+    read: int = 1000
+    """Of so many questions of each set and task the best candidates are read, where the pipeline has readers."""
+    second_trees: dict[str, Any] = {}
+    """LightGBM's parameters for the trees that know what the readers say; none: the same."""
     name: str = ""
 
 

@@ -65,6 +65,16 @@ def test_without_vectors_the_fix_is_named(library: Library) -> None:
         pipeline("dense", form="upside down")
 
 
+def test_what_may_lack_finds_nothing_until_there_are_vectors(library: Library) -> None:
+    request = Request(library, Query(title="aaaa boat"))
+    absent = Dense("numbers", may_lack=True)
+    assert not len(absent.rank(request).papers) and absent.reasons(request, [1]) == {}
+    assert absent.score(request, np.array([1, 2])).tolist() == [0, 0]
+    assert absent.notes(library)
+    there = Dense("letters", may_lack=True)
+    assert len(there.rank(request).papers) == 30
+
+
 def test_forms_are_the_parts_they_name(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Letters()
     monkeypatch.setattr(encoder, "load", lambda name: asked)

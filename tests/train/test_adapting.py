@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from citewell.cli.main import cli
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
+from citewell.fuse.learned import Learned
 from citewell.pipeline import definitions, pipeline
 from citewell.train.recipe import FusionRecipe, load_recipe
 from tests.evaluate.small_set import small_set
@@ -41,6 +42,12 @@ PIPELINES = """
 [tiny-learned]
 about = "What BM25 finds, weighed by trees"
 stages = [{ kind = "learned", of = ["bm25", "bm25-contexts"], also = ["bm25-near"], depth = 20 }]
+
+[tiny-read]
+about = "The best of tiny-learned, read again"
+stages = [
+    { kind = "learned", of = ["bm25", "bm25-contexts"], also = ["bm25-near"], readers = ["bm25-citing"], depth = 20, read = 4 },
+]
 """
 
 
@@ -53,15 +60,21 @@ def recipe(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path / "tiny-fusion.toml"
 
 
+def learned(name: str) -> Learned:
+    stage = pipeline(name).stages[0]
+    assert isinstance(stage, Learned)
+    return stage
+
+
 def run(recipe: Path, set_folder: Path, out: Path, *more: str) -> Any:
     arguments = ["train", str(recipe), "--set", str(set_folder), "--out", str(out), "--json", *more]
     return json.loads(CliRunner().invoke(cli, arguments, catch_exceptions=False).stdout)
 
 
 def test_trees_of_collected_examples_score_as_lightgbm_does(recipe: Path, set_folder: Path) -> None:
-    from citewell.train.fusion import Examples, collect, learn
+    from citewell.train.fusion import Examples, Hiding, collect, learn
 
-    examples = collect(Evaluation(set_folder, "local", "dev", 30), pipeline("tiny-learned"))
+    examples = collect(Evaluation(set_folder, "local", "dev", 30), learned("tiny-learned"))
     assert len(examples.rows) == len(examples.labels) == examples.sizes.sum()
     assert examples.rows.shape[1] == len(examples.names) and len(set(examples.names)) == len(examples.names)
     assert np.isnan(examples.rows).any(), "what cannot be known is missing"
@@ -79,11 +92,11 @@ def test_trees_of_collected_examples_score_as_lightgbm_does(recipe: Path, set_fo
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lightgbm, "train", keep)
-        trees, about = learn(examples, NUMBERS, 1)
+        trees, about = learn(examples, NUMBERS, Hiding(), 1)
     rows = examples.rows.astype(np.float64)
     np.testing.assert_allclose(trees.scores(rows), kept[-1].predict(rows), rtol=0, atol=1e-9)
     assert trees.names == examples.names and about["questions"] == len(examples.sizes)
-    again, _ = learn(examples, NUMBERS, 1)
+    again, _ = learn(examples, NUMBERS, Hiding(), 1)
     assert (again.scores(rows) == trees.scores(rows)).all()
 
 
@@ -97,6 +110,34 @@ def test_the_command_makes_a_combination_that_serves(recipe: Path, set_folder: P
     assert found["tiny-learned"]["R@10"] > 0
     with pytest.raises(CitewellError, match="no learned combination 'fusion' for the paragraph task"):
         Evaluation(set_folder, "paragraph", sample=3).report(["tiny-learned"])
+
+
+def test_what_readers_say_of_the_best_orders_these_anew(recipe: Path, set_folder: Path, models: Path) -> None:
+    recipe.write_text(recipe.read_text().replace("tiny-learned", "tiny-read").replace("seed = 1", "seed = 1\nread = 12"))
+    made = run(recipe, set_folder, models / "fusion")["tasks"]
+    assert set(made) == {"global", "global-read", "local", "local-read"}
+    assert made["local-read"]["questions"] <= 12 < made["local"]["questions"]
+    assert {"first score", "bm25-citing behind", "bm25 rank"} <= set(made["local-read"]["gains"])
+    evaluation = Evaluation(set_folder, "local", sample=8)
+    read, plain = evaluation.conduct([pipeline("tiny-read"), pipeline("tiny-learned")]).outcomes
+    assert read.mean("R@1000") == plain.mean("R@1000") > 0, "the same papers are found"
+    assert read.mean("R@10") > 0
+
+
+def test_a_share_of_the_questions_teaches_what_a_library_without_vectors_is_like(recipe: Path, set_folder: Path) -> None:
+    from citewell.train.fusion import Hiding, collect
+
+    examples = collect(Evaluation(set_folder, "local", "dev", 30), learned("tiny-learned"))
+    assert examples is not None
+    left = examples.without(["bm25-contexts"])
+    columns = dict(zip(left.names, left.rows.T, strict=True))
+    assert np.isnan(columns["bm25-contexts score"]).all() and np.isnan(columns["bm25-contexts rank"]).all()
+    assert not np.isnan(columns["bm25 rank"]).any(), "what the other pipelines did not find is gone"
+    assert left.sizes.sum() == len(left.rows) == len(left.labels) and set(left.places) <= set(examples.places)
+    more = Hiding(0.5, ("bm25-contexts",)).added(examples, 1)
+    assert len(examples.sizes) < len(more.sizes) < 2 * len(examples.sizes)
+    assert (more.rows[: len(examples.rows)] == examples.rows)[~np.isnan(examples.rows)].all()
+    assert Hiding().added(examples, 1) is examples
 
 
 def test_the_shipped_recipe_trains(recipe: Path, set_folder: Path, tmp_path: Path) -> None:
