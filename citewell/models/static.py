@@ -1,7 +1,8 @@
 """A static encoder: one vector a token, a text being the mean of its tokens' vectors. It needs a tokeniser and numpy alone.
 
-In a query with a gap tokens count the more the nearer to it they stand. The table is kept as int8 with a scale for each token.
-Texts are laid out as the transformer's are (`inputs`), so that both read the same of a query and of a paper.
+In a query each token has a further weight, and where there is a gap it counts the more the nearer to it it stands. The table
+is kept as int8 with a scale for each token. Texts are laid out as the transformer's are (`inputs`), so that both read the same
+of a query, and of a paper more.
 """
 
 from __future__ import annotations
@@ -40,6 +41,13 @@ class StaticEncoder:
         return table
 
     @cached_property
+    def _asked(self) -> Vectors:
+        """What each token counts in a query."""
+        with np.load(self._folder / FILE) as found:
+            weights: Vectors = found["asked"]
+        return weights
+
+    @cached_property
     def _near(self) -> tuple[float, float]:
         """How fast tokens lose weight with their distance from the gap, and what the furthest count."""
         with np.load(self._folder / FILE) as found:
@@ -62,12 +70,12 @@ class StaticEncoder:
     def query(self, query: Query) -> Vectors:
         """The vector of a query; its tokens count by their distance from its gap, where it has one."""
         tokens = np.array(self._reader.query(query))
-        rows = self._table[tokens]
+        weights = self._asked[tokens]
         gaps = np.flatnonzero(tokens == self._reader.mask)
         if len(gaps):
             reach, far = self._near
-            rows = rows * (far + (1 - far) * np.exp(-np.abs(np.arange(len(tokens)) - gaps[0]) / reach))[:, None]
-        total = rows.sum(axis=0, dtype=np.float32)
+            weights = weights * (far + (1 - far) * np.exp(-np.abs(np.arange(len(tokens)) - gaps[0]) / reach))
+        total = weights.astype(np.float32) @ self._table[tokens]
         length = np.linalg.norm(total)
         return np.asarray(total / length if length > 0 else total, np.float32)
 

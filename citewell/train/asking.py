@@ -12,7 +12,7 @@ from torch import Tensor
 from citewell.train.batches import Texts
 from citewell.train.packs import SPLITS, TASKS, Arrays
 
-_FOREVER = 9999
+FOREVER = 9999
 _AT_ONCE = 512
 
 Vectors = Callable[[Tensor], Tensor]
@@ -51,7 +51,7 @@ class Asking:
         self._cites = held("cites")
         self.citing, self.date = held("question_citing"), held("question_date")
         self.paper_date, self.paper_set, self.paper_sentence = held("paper_date"), held("paper_set"), held("paper_sentence")
-        self.year = torch.where(self.date < 9999_0000, self.date // 10_000, _FOREVER)
+        self.year = torch.where(self.date < 9999_0000, self.date // 10_000, FOREVER)
 
     def groups(self, split: str) -> list[Group]:
         """The questions of a split by set and task."""

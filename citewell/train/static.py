@@ -1,7 +1,8 @@
 """The static encoder: one vector a token, a text being their mean, in which those near the gap of a query count more.
 
-It starts from what the encoder makes of each token alone, brought to fewer dimensions, and learns from the same pairs and from
-how the encoder scores the papers of each batch. Only numpy and torch are needed:
+A token has a weight of its own in queries: what says much of a paper may say little of what is asked for. It all starts from
+what the encoder makes of each token alone, brought to fewer dimensions, and is learned from the same pairs and from how the
+encoder, which reads every text once, scores the papers of each batch. Only numpy and torch are needed:
 ``python -m citewell.train.static PACK ENCODER RECIPE OUT``.
 """
 
@@ -13,6 +14,7 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from citewell.models.inputs import Inputs
 from citewell.models.static import FILE as SERVED
 from citewell.train import losses
 from citewell.train.about import TOKENIZER, write_about, write_card
+from citewell.train.asking import FOREVER
 from citewell.train.batches import CLS, MASK, SEP, Texts, Tokens
 from citewell.train.bert import WEIGHTS
 from citewell.train.checkpoint import Checkpoint, fingerprint
@@ -63,7 +66,9 @@ class Static(nn.Module):
 
     def __init__(self, table: Tensor, reach: float, far: float) -> None:
         super().__init__()
-        self.table = nn.Embedding.from_pretrained(table, freeze=False)
+        self.table = nn.Parameter(table)
+        self.log_asked = nn.Parameter(torch.zeros(len(table)))
+        """How much more a token counts in a query than in a paper."""
         self.log_reach = nn.Parameter(torch.tensor(math.log(reach)))
         self.log_far = nn.Parameter(torch.tensor(math.log(far)))
 
@@ -77,11 +82,16 @@ class Static(nn.Module):
         distance = (torch.arange(tokens.ids.shape[1], device=tokens.ids.device) - place[:, None]).abs()
         far = self.log_far.exp()
         near = far + (1 - far) * torch.exp(-distance / self.log_reach.exp())
-        return self._summed(tokens, torch.where(place[:, None] >= 0, near, 1.0))
+        return self._summed(tokens, torch.where(place[:, None] >= 0, near, 1.0) * self.log_asked.exp()[tokens.ids])
 
     def _summed(self, tokens: Tokens, weights: Tensor) -> Tensor:
         counted = tokens.mask & (tokens.ids != CLS) & (tokens.ids != SEP)
-        return functional.normalize((self.table(tokens.ids) * (counted * weights)[:, :, None]).sum(1), dim=1)
+        starts = counted.sum(1).cumsum(0).roll(1)
+        starts[0] = 0
+        sums = functional.embedding_bag(
+            tokens.ids[counted], self.table, starts, mode="sum", per_sample_weights=weights[counted].to(self.table.dtype)
+        )
+        return functional.normalize(sums, dim=1)
 
 
 @torch.no_grad()
@@ -117,11 +127,16 @@ class Distillation:
         loss = losses.in_batch_softmax(scores, batch.right, batch.hidden, temperature)
         if not self._share:
             return loss
-        with torch.no_grad():
-            teacher.model.eval()
-            asked = teacher.encode(teacher.texts.questions(batch.questions))
-            wanted = asked @ teacher.encode(batch.papers_of(teacher.texts)).T
-        return loss + self._share * losses.likeness(scores, wanted, temperature)
+        asked, papers = self._taught
+        return loss + self._share * losses.likeness(scores, asked[batch.questions] @ papers[batch.papers].T, temperature)
+
+    @cached_property
+    def _taught(self) -> tuple[Tensor, Tensor]:
+        """The teacher's vectors of all questions and of all papers, with all that was ever said of these."""
+        teacher = self.teacher
+        questions = torch.arange(len(teacher.asking.year), device=teacher.device)
+        papers = torch.arange(len(teacher.asking.paper_date), device=teacher.device)
+        return teacher.question_vectors(questions), teacher.paper_vectors(papers, FOREVER)
 
     def dev(self) -> dict[str, float]:
         return self.teacher.dev(Reading(self.texts, self.model.questions, self.model.papers))
@@ -142,9 +157,9 @@ def fit(
     checkpoint = Checkpoint(out / CHECKPOINT, fingerprint(recipe, [pack, encoder / WEIGHTS], chosen), chosen)
     steps = Steps(learning.model, optimizer, teacher, out, checkpoint, watcher)
     steps.run(numbers.steps, numbers.rate, numbers.warmup, learning.loss, learning.dev, numbers.dev_every)
-    table = learning.model.table.weight.detach().float().cpu().numpy().astype(np.float16)
-    reach, far = float(learning.model.log_reach.detach().exp()), float(learning.model.log_far.detach().exp())
-    np.savez(out / TABLE, table=table, near=np.array([reach, far], np.float32))
+    model = learning.model
+    parts = {"table": model.table, "asked": model.log_asked.exp(), "near": torch.stack([model.log_reach, model.log_far]).exp()}
+    np.savez(out / TABLE, **{name: part.detach().float().cpu().numpy().astype(np.float16) for name, part in parts.items()})
     write_about(out, inputs, recipe, teacher.arrays, encoder)
     return learning.model
 
@@ -156,11 +171,11 @@ def export(weights: Path, target: Path) -> None:
         shutil.copyfile(weights / name, target / name)
     write_card(weights, target, "a static encoder of queries and papers: a vector for each token, int8")
     with np.load(weights / TABLE) as found:
-        table, near = found["table"].astype(np.float32), found["near"]
+        table, asked, near = (found[name].astype(np.float32) for name in ("table", "asked", "near"))
     scales = np.abs(table).max(axis=1) / 127
     codes = np.rint(table / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
     part = target / f"part-of-{SERVED}"
-    np.savez_compressed(part, codes=codes, scales=scales, near=near)
+    np.savez_compressed(part, codes=codes, scales=scales, asked=asked, near=near)
     part.rename(target / SERVED)
 
 

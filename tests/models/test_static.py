@@ -24,13 +24,14 @@ def static(tmp_path: Path) -> StaticEncoder:
     made.save(str(tmp_path / "tokenizer.json"))
     draw = np.random.default_rng(1)
     codes = draw.integers(-127, 128, (len(WORDS), 6)).astype(np.int8)
-    np.savez(tmp_path / FILE, codes=codes, scales=draw.random(len(WORDS)).astype(np.float32), near=np.array([2.0, 0.1]))
+    scales, asked = draw.random((2, len(WORDS))).astype(np.float32)
+    np.savez(tmp_path / FILE, codes=codes, scales=scales, asked=asked, near=np.array([2.0, 0.1]))
     return StaticEncoder("tiny", tmp_path, Inputs(contexts=2, window=3))
 
 
-def mean(static: StaticEncoder, words: str) -> np.ndarray:
+def mean(static: StaticEncoder, words: str, asked: bool = False) -> np.ndarray:
     with np.load(static._folder / FILE) as found:
-        table = found["codes"] * found["scales"][:, None]
+        table = found["codes"] * (found["scales"] * (found["asked"] if asked else 1))[:, None]
     total = table[[WORDS.index(word) for word in words.split()]].sum(axis=0)
     return np.asarray(total / np.linalg.norm(total), np.float32)
 
@@ -45,14 +46,14 @@ def test_a_text_is_the_mean_of_its_tokens(static: StaticEncoder) -> None:
 
 def test_what_parts_the_parts_says_nothing(static: StaticEncoder) -> None:
     query = Query("global", title="harbour", abstract="tides")
-    np.testing.assert_allclose(static.query(query), mean(static, "global : harbour tides"), rtol=1e-5)
+    np.testing.assert_allclose(static.query(query), mean(static, "global : harbour tides", asked=True), rtol=1e-5)
     paper = PaperText("harbour", "tides", ["boats", "gulls gulls", "tides TARGETCIT"])
     np.testing.assert_allclose(static.papers([paper])[0], mean(static, "harbour gulls gulls tides [MASK] tides"), rtol=1e-5)
 
 
 def test_tokens_near_the_gap_count_more(static: StaticEncoder) -> None:
     with np.load(static._folder / FILE) as found:
-        table = found["codes"] * found["scales"][:, None]
+        table = found["codes"] * (found["scales"] * found["asked"])[:, None]
     words = ["[CLS]", "local", ":", "boats", "[MASK]", "gulls", "[SEP]", "harbour"]
     total = np.zeros(6)
     for at, word in enumerate(words):
