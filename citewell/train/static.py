@@ -55,6 +55,8 @@ class StaticNumbers:
     """Tokens of a paper: more than the encoder reads, since here they cost nothing."""
     contexts: int = 12
     """How many contexts of a paper, likewise."""
+    unread: float = 0.0
+    """So many of the tokens are left out by chance while it learns."""
 
 
 SECTIONS = {"numbers": Numbers, "static": StaticNumbers}
@@ -64,8 +66,9 @@ SECTIONS = {"numbers": Numbers, "static": StaticNumbers}
 class Static(nn.Module):
     """Token numbers to vectors of texts."""
 
-    def __init__(self, table: Tensor, reach: float, far: float) -> None:
+    def __init__(self, table: Tensor, reach: float, far: float, unread: float) -> None:
         super().__init__()
+        self._unread = unread
         self.table = nn.Parameter(table)
         self.log_asked = nn.Parameter(torch.zeros(len(table)))
         """How much more a token counts in a query than in a paper."""
@@ -86,6 +89,8 @@ class Static(nn.Module):
 
     def _summed(self, tokens: Tokens, weights: Tensor) -> Tensor:
         counted = tokens.mask & (tokens.ids != CLS) & (tokens.ids != SEP)
+        if self.training and self._unread:
+            counted = counted & (torch.rand(counted.shape, device=counted.device) >= self._unread)
         starts = counted.sum(1).cumsum(0).roll(1)
         starts[0] = 0
         sums = functional.embedding_bag(
@@ -117,7 +122,9 @@ class Distillation:
     def __init__(self, teacher: Training, inputs: Inputs, numbers: StaticNumbers) -> None:
         self.teacher, self._share = teacher, numbers.teacher
         self.texts = Texts(teacher.arrays, inputs, teacher.device)
-        self.model = Static(first_table(teacher, numbers.dimensions), numbers.reach, numbers.far).to(teacher.device)
+        self.model = Static(first_table(teacher, numbers.dimensions), numbers.reach, numbers.far, numbers.unread).to(
+            teacher.device
+        )
 
     def loss(self) -> Tensor:
         """Of one batch: the right papers, and the teacher's scores."""
@@ -139,6 +146,7 @@ class Distillation:
         return teacher.question_vectors(questions), teacher.paper_vectors(papers, FOREVER)
 
     def dev(self) -> dict[str, float]:
+        self.model.eval()
         return self.teacher.dev(Reading(self.texts, self.model.questions, self.model.papers))
 
 
