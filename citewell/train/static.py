@@ -1,5 +1,6 @@
 """The static encoder: one vector a token, a text being their mean, in which those near the gap of a query count more.
 
+A word of several tokens, as many a gene or a method is, has a vector of its own besides theirs: those that its hash falls to.
 A token has a weight of its own in queries: what says much of a paper may say little of what is asked for. It all starts from
 what the encoder makes of each token alone, brought to fewer dimensions, and is learned from the same pairs and from how the
 encoder, which reads every text once, scores the papers of each batch. Only numpy and torch are needed:
@@ -8,6 +9,7 @@ encoder, which reads every text once, scores the papers of each batch. Only nump
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import sys
@@ -19,15 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
+from citewell.models.static import FACTOR, HASHED, LONGEST, continuing
 from citewell.models.static import FILE as SERVED
 from citewell.train import losses
-from citewell.train.about import TOKENIZER, write_about, write_card
+from citewell.train.about import RECIPE, TOKENIZER, write_about, write_card
 from citewell.train.asking import FOREVER
 from citewell.train.batches import CLS, MASK, SEP, Texts, Tokens
 from citewell.train.bert import WEIGHTS
@@ -55,6 +59,8 @@ class StaticNumbers:
     """Tokens of a paper: more than the encoder reads, since here they cost nothing."""
     contexts: int = 12
     """How many contexts of a paper, likewise."""
+    words: int = 0
+    """How many vectors the words of several tokens share."""
     unread: float = 0.0
     """So many of the tokens are left out by chance while it learns."""
 
@@ -66,17 +72,18 @@ SECTIONS = {"numbers": Numbers, "static": StaticNumbers}
 class Static(nn.Module):
     """Token numbers to vectors of texts."""
 
-    def __init__(self, table: Tensor, reach: float, far: float, unread: float) -> None:
+    def __init__(self, table: Tensor, continues: Tensor, words: int, numbers: StaticNumbers) -> None:
         super().__init__()
-        self._unread = unread
+        self._unread, self._words = numbers.unread, words
+        self._continues = continues
         self.table = nn.Parameter(table)
         self.log_asked = nn.Parameter(torch.zeros(len(table)))
         """How much more a token counts in a query than in a paper."""
-        self.log_reach = nn.Parameter(torch.tensor(math.log(reach)))
-        self.log_far = nn.Parameter(torch.tensor(math.log(far)))
+        self.log_reach = nn.Parameter(torch.tensor(math.log(numbers.reach)))
+        self.log_far = nn.Parameter(torch.tensor(math.log(numbers.far)))
 
     def papers(self, tokens: Tokens) -> Tensor:
-        return self._summed(tokens, torch.ones_like(tokens.ids, dtype=torch.float32))
+        return self._summed(tokens, torch.ones_like(tokens.ids, dtype=torch.float32), asked=False)
 
     def questions(self, tokens: Tokens) -> Tensor:
         """As `citewell.models.static` does it: tokens count by their distance from the gap, where there is one."""
@@ -85,18 +92,32 @@ class Static(nn.Module):
         distance = (torch.arange(tokens.ids.shape[1], device=tokens.ids.device) - place[:, None]).abs()
         far = self.log_far.exp()
         near = far + (1 - far) * torch.exp(-distance / self.log_reach.exp())
-        return self._summed(tokens, torch.where(place[:, None] >= 0, near, 1.0) * self.log_asked.exp()[tokens.ids])
+        return self._summed(tokens, torch.where(place[:, None] >= 0, near, 1.0), asked=True)
 
-    def _summed(self, tokens: Tokens, weights: Tensor) -> Tensor:
-        counted = tokens.mask & (tokens.ids != CLS) & (tokens.ids != SEP)
+    def _summed(self, tokens: Tokens, weights: Tensor, asked: bool) -> Tensor:
+        rows, counted = tokens.ids, tokens.mask & (tokens.ids != CLS) & (tokens.ids != SEP)
+        if self._words:
+            words, whole = self._whole_words(tokens)
+            rows, counted, weights = torch.cat([rows, words], 1), torch.cat([counted, whole], 1), weights.repeat(1, 2)
         if self.training and self._unread:
             counted = counted & (torch.rand(counted.shape, device=counted.device) >= self._unread)
         starts = counted.sum(1).cumsum(0).roll(1)
         starts[0] = 0
-        sums = functional.embedding_bag(
-            tokens.ids[counted], self.table, starts, mode="sum", per_sample_weights=weights[counted].to(self.table.dtype)
-        )
+        chosen, weights = rows[counted], weights[counted]
+        if asked:
+            weights = weights * self.log_asked.exp()[chosen]
+        sums = functional.embedding_bag(chosen, self.table, starts, mode="sum", per_sample_weights=weights)
         return functional.normalize(sums, dim=1)
+
+    def _whole_words(self, tokens: Tokens) -> tuple[Tensor, Tensor]:
+        """As `citewell.models.static.whole_words`: the row of the word that each token ends, and whether it ends one."""
+        ids, continues = tokens.ids, self._continues[tokens.ids] & tokens.mask
+        hashes = ids
+        for _ in range(LONGEST):
+            before = functional.pad(hashes[:, :-1], (1, 0))
+            hashes = torch.where(continues, (before * FACTOR + ids) & HASHED, ids)
+        ends = continues & ~functional.pad(continues[:, 1:], (0, 1))
+        return len(self._continues) + hashes % self._words, ends
 
 
 @torch.no_grad()
@@ -119,12 +140,13 @@ def first_table(teacher: Training, dimensions: int) -> Tensor:
 class Distillation:
     """A static encoder, and the encoder that draws its batches and scores them."""
 
-    def __init__(self, teacher: Training, inputs: Inputs, numbers: StaticNumbers) -> None:
+    def __init__(self, teacher: Training, inputs: Inputs, numbers: StaticNumbers, continues: npt.NDArray[np.bool_]) -> None:
         self.teacher, self._share = teacher, numbers.teacher
         self.texts = Texts(teacher.arrays, inputs, teacher.device)
-        self.model = Static(first_table(teacher, numbers.dimensions), numbers.reach, numbers.far, numbers.unread).to(
-            teacher.device
-        )
+        table = first_table(teacher, numbers.dimensions)
+        words = torch.randn(numbers.words, numbers.dimensions, device=table.device) * table.std() / 4
+        flags = torch.from_numpy(continues).to(teacher.device)
+        self.model = Static(torch.cat([table, words]), flags, numbers.words, numbers).to(teacher.device)
 
     def loss(self) -> Tensor:
         """Of one batch: the right papers, and the teacher's scores."""
@@ -160,7 +182,7 @@ def fit(
     own = numbers_of(StaticNumbers, recipe, "static")
     inputs = replace(read, paper=own.paper, contexts=own.contexts)
     teacher = Training(load(pack), encoder, numbers, read, chosen)
-    learning = Distillation(teacher, inputs, own)
+    learning = Distillation(teacher, inputs, own, continuing(encoder / TOKENIZER, teacher.model.config["vocab_size"]))
     optimizer = torch.optim.Adam(learning.model.parameters(), numbers.rate)
     checkpoint = Checkpoint(out / CHECKPOINT, fingerprint(recipe, [pack, encoder / WEIGHTS], chosen), chosen)
     steps = Steps(learning.model, optimizer, teacher, out, checkpoint, watcher)
@@ -178,12 +200,14 @@ def export(weights: Path, target: Path) -> None:
     for name in (BUDGETS, TOKENIZER):
         shutil.copyfile(weights / name, target / name)
     write_card(weights, target, "a static encoder of queries and papers: a vector for each token, int8")
+    recipe = json.loads((weights / RECIPE).read_text("utf-8"))
+    words = np.int64(numbers_of(StaticNumbers, recipe, "static").words)
     with np.load(weights / TABLE) as found:
         table, asked, near = (found[name].astype(np.float32) for name in ("table", "asked", "near"))
     scales = np.abs(table).max(axis=1) / 127
     codes = np.rint(table / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
     part = target / f"part-of-{SERVED}"
-    np.savez_compressed(part, codes=codes, scales=scales, asked=asked, near=near)
+    np.savez_compressed(part, codes=codes, scales=scales, asked=asked, near=near, words=words)
     part.rename(target / SERVED)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from citewell.models.inputs import Inputs, PaperText
-from citewell.models.static import FILE, StaticEncoder
+from citewell.models.static import FILE, StaticEncoder, whole_words
 from citewell.papers import Query
 
 tokenizers = pytest.importorskip("tokenizers")
@@ -25,7 +25,7 @@ def static(tmp_path: Path) -> StaticEncoder:
     draw = np.random.default_rng(1)
     codes = draw.integers(-127, 128, (len(WORDS), 6)).astype(np.int8)
     scales, asked = draw.random((2, len(WORDS))).astype(np.float32)
-    np.savez(tmp_path / FILE, codes=codes, scales=scales, asked=asked, near=np.array([2.0, 0.1]))
+    np.savez(tmp_path / FILE, codes=codes, scales=scales, asked=asked, near=np.array([2.0, 0.1]), words=0)
     return StaticEncoder("tiny", tmp_path, Inputs(contexts=2, window=3))
 
 
@@ -61,6 +61,15 @@ def test_tokens_near_the_gap_count_more(static: StaticEncoder) -> None:
             total += (0.1 + 0.9 * np.exp(-abs(at - 4) / 2)) * table[WORDS.index(word)]
     found = static.query(Query("local", context="boats TARGETCIT gulls", title="harbour"))
     np.testing.assert_allclose(found, total / np.linalg.norm(total), rtol=1e-5)
+
+
+def test_words_of_several_tokens_have_a_row_of_their_own() -> None:
+    continues = np.array([False, False, True, True])
+    tokens = np.array([0, 2, 3, 1, 0, 2, 3, 1, 3, 2, 0, 2])
+    rows, ends = whole_words(tokens, continues, 1000)
+    assert np.flatnonzero(ends).tolist() == [2, 6, 9, 11]
+    assert rows[2] == rows[6] >= len(continues), "the same word, the same row"
+    assert len(set(rows[ends].tolist())) == 3
 
 
 def test_papers_at_once_are_papers_one_by_one(static: StaticEncoder) -> None:

@@ -76,6 +76,8 @@ dev_sample = 20
 
 [static]
 dimensions = 16
+words = 64
+unread = 0.1
 """
 
 CROSS = """
