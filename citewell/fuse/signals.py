@@ -46,12 +46,15 @@ def signals(
     scores: Mapping[str, npt.NDArray[np.float32]],
     best: Numbers,
 ) -> Signals:
-    """The signals of `papers`: by the rankings and scores of pipelines, and against the `best` of the papers."""
+    """The signals of `papers`: by the rankings and scores of pipelines, and against the `best` of the papers.
+
+    A pipeline without scores of its own for all of them is held to have given those of its ranking alone.
+    """
     records = request.library.store.papers(papers.tolist())
     held = [records.get(num, Paper()) for num in papers.tolist()]
     found = {
         **_of_rankings(papers, rankings),
-        **_of_scores(scores),
+        **_of_scores({**{name: _held(papers, ranking) for name, ranking in rankings.items()}, **scores}),
         **_of_links(request.library.index.graph, papers, best),
         **_of_time(request, papers),
         **_of_people(request, papers, held, best),
@@ -70,6 +73,17 @@ def _of_rankings(papers: Numbers, rankings: Mapping[str, Ranking]) -> dict[str, 
         here = papers[order[at]] == ranking.papers if len(papers) else np.zeros(len(ranking.papers), bool)
         column[order[at[here]]] = np.flatnonzero(here) + 1
         found[f"{name} rank"] = np.log(column)
+    return found
+
+
+def _held(papers: Numbers, ranking: Ranking) -> npt.NDArray[np.float32]:
+    """The scores of some papers in a ranking, 0 for those that it does not hold."""
+    found = np.zeros(len(papers), np.float32)
+    order = np.argsort(ranking.papers)
+    at = np.minimum(np.searchsorted(ranking.papers[order], papers), max(0, len(order) - 1))
+    if len(order):
+        here = ranking.papers[order[at]] == papers
+        found[here] = ranking.scores[order[at[here]]]
     return found
 
 
