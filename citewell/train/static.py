@@ -144,7 +144,7 @@ class Distillation:
         self.teacher, self._share = teacher, numbers.teacher
         self.texts = Texts(teacher.arrays, inputs, teacher.device)
         table = first_table(teacher, numbers.dimensions)
-        words = torch.randn(numbers.words, numbers.dimensions, device=table.device) * table.std() / 4
+        words = torch.randn(numbers.words, table.shape[1], device=table.device) * table.std() / 4
         flags = torch.from_numpy(continues).to(teacher.device)
         self.model = Static(torch.cat([table, words]), flags, numbers.words, numbers).to(teacher.device)
 
