@@ -1,4 +1,7 @@
-"""Pipelines: stages in a row, named in ``pipelines.toml``, from a query to suggestions with their reasons."""
+"""Pipelines: stages in a row, from a query to suggestions with their reasons.
+
+The named ones are data: ``pipelines.toml``, and ``published.toml`` for those that need weights of a study's own.
+"""
 
 from __future__ import annotations
 
@@ -210,8 +213,8 @@ class Pipeline:
 @lru_cache(maxsize=1)
 def definitions() -> Mapping[str, Mapping[str, Any]]:
     """The named pipelines as data, in order; ``$CITEWELL_PIPELINES`` may name a file with more of them."""
-    ours = tomllib.loads(files("citewell").joinpath("pipelines.toml").read_text("utf-8"))
-    return ours | _given(os.environ.get("CITEWELL_PIPELINES", ""))
+    ours = [tomllib.loads(files("citewell").joinpath(name).read_text("utf-8")) for name in ("pipelines.toml", "published.toml")]
+    return ours[0] | ours[1] | _given(os.environ.get("CITEWELL_PIPELINES", ""))
 
 
 def _given(path: str) -> dict[str, Any]:

@@ -64,5 +64,7 @@ def load(name: str) -> CrossEncoder:
     """The cross-encoder called `name`."""
     folder = weights.folder(name)
     if not (folder / "model.onnx").is_file():
-        raise CitewellError(f"there is no cross-encoder {name!r}; put its folder into $CITEWELL_MODELS")
+        raise CitewellError(
+            f"there is no cross-encoder {name!r}; make one with 'citewell train' in a folder of $CITEWELL_MODELS"
+        )
     return CrossEncoder(name, folder, Inputs.read(folder) or Inputs())

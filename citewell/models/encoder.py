@@ -145,7 +145,9 @@ def load(name: str) -> Encoder | static.StaticEncoder:
     package = _PACKAGES.get(name)
     if package is None:
         known = ", ".join(_PACKAGES)
-        raise CitewellError(f"there is no encoder {name!r}; there are {known}, and folders of $CITEWELL_MODELS")
+        raise CitewellError(
+            f"there is no encoder {name!r}; there is {known}, and 'citewell train' makes others in a folder of $CITEWELL_MODELS"
+        )
     return Encoder(name, _converted(name, package))
 
 
