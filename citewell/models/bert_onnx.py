@@ -24,8 +24,8 @@ _FUSED = "com.microsoft"
 Tensors = dict[str, npt.NDArray[np.float32]]
 
 
-def convert(folder: Path, target: Path) -> None:
-    """Write the model in `folder` (config.json, model.safetensors) to the ONNX file `target`, quantised."""
+def convert(folder: Path, target: Path, rounded: bool = True) -> None:
+    """Write the model in `folder` (config.json, model.safetensors) to the ONNX file `target`, quantised if `rounded`."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -36,11 +36,12 @@ def convert(folder: Path, target: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         whole, small = Path(scratch) / "whole.onnx", Path(scratch) / "small.onnx"
         onnx.save(model, whole)
-        # Shape inference does not know the fused operators, so it is told that what they give is float.
-        options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
-        quantize_dynamic(whole, small, per_channel=True, weight_type=QuantType.QInt8, extra_options=options)
+        if rounded:
+            # Shape inference does not know the fused operators, so it is told that what they give is float.
+            options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
+            quantize_dynamic(whole, small, per_channel=True, weight_type=QuantType.QInt8, extra_options=options)
         part = target.with_name(f"{target.name}.part")
-        part.write_bytes(small.read_bytes())
+        part.write_bytes((small if rounded else whole).read_bytes())
         part.rename(target)
 
 
