@@ -21,8 +21,8 @@ from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.served import MODEL, TOKENIZER
 from citewell.pipeline import Pipeline
 from citewell.retrieve.dense import Dense
-from citewell.train.digests import digest
 
+FORMS = ("int8", "float32")
 _MEASURES = ("R@10", "RR")
 
 
@@ -34,18 +34,16 @@ def main() -> None:
     parser.add_argument("--split", default="dev", choices=("dev", "test"))
     parser.add_argument("--sample", type=int, default=1000)
     given = parser.parse_args()
-    word = digest([given.weights / "model.safetensors"])[:8]
     with tempfile.TemporaryDirectory() as models, Bar() as bar:
         os.environ["CITEWELL_MODELS"] = models
-        names = {"int8": f"int8.{word}", "float32": f"float32.{word}"}
-        for form, name in names.items():
-            folder = Path(models) / name
+        for form in FORMS:
+            folder = Path(models) / form
             folder.mkdir()
             for kept in (BUDGETS, TOKENIZER):
                 shutil.copyfile(given.weights / kept, folder / kept)
             convert(given.weights, folder / MODEL, rounded=form == "int8")
         evaluation = Evaluation(given.set, given.task, given.split, given.sample, progress=bar, watcher=bar)
-        systems = [Pipeline(form, "", (Dense(name, "own+cited"),)) for form, name in names.items()]
+        systems = [Pipeline(form, "", (Dense(form, "own+cited"),)) for form in FORMS]
         outcomes = evaluation.conduct(systems).outcomes
     for outcome in outcomes:
         print(f"{outcome.name:8} " + "  ".join(f"{name} {outcome.mean(name):.4f}" for name in _MEASURES))

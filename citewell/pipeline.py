@@ -88,10 +88,10 @@ class Needs(Protocol):
 
 
 @runtime_checkable
-class Lacks(Protocol):
-    """A stage that needs weights, which no library holds; it names those that are nowhere to be found."""
+class Weighs(Protocol):
+    """A stage that needs weights, which no library holds: their names and a word for each, empty where there are none."""
 
-    def lacks(self) -> list[str]: ...
+    def weights(self) -> dict[str, str]: ...
 
 
 @runtime_checkable
@@ -155,9 +155,14 @@ class Pipeline:
         return {name for stage in self._all_stages() if isinstance(stage, Needs) for name in stage.needs()}
 
     def lacks(self) -> list[str]:
-        """The weights that the stages, and the pipelines that they put together, need and that are nowhere to be found."""
-        lacking = [name for stage in self._all_stages() if isinstance(stage, Lacks) for name in stage.lacks()]
-        return list(dict.fromkeys(lacking))
+        """The weights that are needed and nowhere to be found."""
+        return [name for name, word in self.weights().items() if not word]
+
+    def weights(self) -> dict[str, str]:
+        """The weights that the stages, and the pipelines that they put together, need: their names, and a word for each."""
+        return {
+            name: word for stage in self._all_stages() if isinstance(stage, Weighs) for name, word in stage.weights().items()
+        }
 
     def notes(self, library: Library) -> list[str]:
         """What a user should know of the answers that this library gives: one line each, none twice."""

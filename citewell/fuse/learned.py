@@ -51,6 +51,8 @@ class Scorer(Component, Protocol):
     @property
     def name(self) -> str: ...
 
+    def weights(self) -> dict[str, str]: ...
+
     def can_score(self) -> bool: ...
 
     def score(self, request: Request, papers: Numbers) -> npt.NDArray[np.float32]: ...
@@ -155,9 +157,10 @@ class Learned(Fusion):
 
         return request.remember(f"weighed by {self.model} {self.depth}", work_out)
 
-    def lacks(self) -> list[str]:
-        """The model, where it has not been trained for any task."""
-        return [] if any(weights.folder(self.model).glob(f"*{READ if self.readers else ''}.npz")) else [self.model]
+    def weights(self) -> dict[str, str]:
+        """Those of the trees, which may have been trained for some tasks only."""
+        trained = any(weights.folder(self.model).glob(f"*{READ if self.readers else ''}.npz"))
+        return {self.model: weights.version(self.model) if trained else ""}
 
     def _trees(self, request: Request, kind: str = "") -> Trees:
         task = request.query.task

@@ -20,7 +20,7 @@ from citewell.library import neighbours
 from citewell.library.index import Index
 from citewell.library.library import Library
 from citewell.library.postings import FIELDS, JOINED
-from citewell.library.vectors import FOLDER, Floats, Numbers, Shelf, quantised
+from citewell.library.vectors import Floats, Numbers, Shelf, quantised, remove_outdated, shelf_path
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
 from citewell.text.marks import shortened
@@ -73,9 +73,9 @@ def encode(
     """
     if text not in TEXTS:
         raise CitewellError(f"papers have no text {text!r} to encode; there are {', '.join(TEXTS)}")
-    folder = library.folder / FOLDER
-    folder.mkdir(exist_ok=True)
-    with FileLock(folder / f"{encoder.name}-{text}.lock"):
+    lock = lock_path(library.folder, encoder.name, text)
+    lock.parent.mkdir(exist_ok=True)
+    with FileLock(lock):
         shelf = Shelf(library.folder, encoder.name, text)
         library.reload()
         files, papers = to_look_at(library.index, text, shelf.gone_through)
@@ -89,7 +89,14 @@ def encode(
         if files != shelf.gone_through:
             shelf.finish(files)
         neighbours.refresh(shelf, library.index.listed("own"), limit, start, report)
+        remove_outdated(library.folder, encoder.name, text)
     return made
+
+
+def lock_path(library: Path, encoder: str, text: str) -> Path:
+    """The lock of who encodes."""
+    shelf = shelf_path(library, encoder, text)
+    return shelf.with_name(f"{shelf.name}.lock")
 
 
 def missing(library: Library, encoder: str, text: str = "own") -> int:

@@ -17,10 +17,10 @@ from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
 from citewell.library.arrays import DamagedFileError
-from citewell.library.encoding import TEXTS, Encodes, ReadsPapers, Report, encode, to_look_at
+from citewell.library.encoding import TEXTS, Encodes, ReadsPapers, Report, encode, lock_path, to_look_at
 from citewell.library.library import Library
 from citewell.library.postings import JOINED
-from citewell.library.vectors import FOLDER, Floats, Shelf
+from citewell.library.vectors import Floats, Shelf, shelves
 from citewell.models import encoder as encoders
 from citewell.models.inputs import PaperText
 
@@ -73,10 +73,7 @@ def standings(library: Library) -> list[Standing]:
 def _shelves(library: Library) -> Iterator[tuple[str, str]]:
     wanted = _kept()
     yield from wanted
-    for folder in sorted((library.folder / FOLDER).glob("*-*/")):
-        name, _, text = folder.name.rpartition("-")
-        if text in TEXTS and (name, text) not in wanted:
-            yield name, text
+    yield from (pair for pair in shelves(library.folder) if pair[1] in TEXTS and pair not in wanted)
 
 
 def _standing(library: Library, name: str, text: str) -> Standing:
@@ -204,8 +201,8 @@ class _NoticedReader(_Noticed):
 
 
 def _beside(library: Library, name: str, text: str, ending: str) -> Path:
-    """A file beside the shelf; its lock is the one that `encode` holds."""
-    return library.folder / FOLDER / f"{name}-{text}.{ending}"
+    """A file beside the shelf, as its lock is."""
+    return lock_path(library.folder, name, text).with_suffix(f".{ending}")
 
 
 def _replace(path: Path, progress: Progress) -> None:

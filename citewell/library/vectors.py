@@ -1,14 +1,16 @@
 """Vectors: what an encoder makes of the papers' texts, as int8 in immutable segments beside the postings.
 
-A *shelf* holds the vectors of one encoder and one text: a folder of segments under one manifest, committed by rename. The
-newest segment that lists a paper speaks for it. With each vector stands the hash of the text it was made of, so that a text
-which has not changed is never encoded again; and the manifest names the segments of the index that have been gone through, so
-that only papers in newer ones are looked at.
+A *shelf* holds the vectors of one encoder and one text: a folder of segments under one manifest, committed by rename. Its name
+has a word for the encoder's weights in it, so that the vectors of other weights are never mixed with them. The newest segment
+that lists a paper speaks for it. With each vector stands the hash of the text it was made of, so that a text which has not
+changed is never encoded again; and the manifest names the segments of the index that have been gone through, so that only
+papers in newer ones are looked at.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,10 +23,13 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.library.arrays import DamagedFileError, map_arrays, write_arrays
+from citewell.models import weights
 
 FOLDER = "vectors"
 _FILE = "manifest.json"
 _FORMAT = 1
+_VERSION = "@"
+"""In the name of a shelf's folder what comes between the encoder's name and the word for its weights."""
 _TRIES = 3
 _HEIGHT = 8
 """More segments than this are merged."""
@@ -87,11 +92,38 @@ def quantised(vectors: Floats) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.flo
     return rounded.astype(np.int8), scales.astype(np.float32)
 
 
+def shelf_path(library: Path, encoder: str, text: str) -> Path:
+    """Where the vectors of an encoder and text lie; other weights of the same name have another place."""
+    version = weights.version(encoder)
+    return library / FOLDER / f"{encoder}{_VERSION}{version}-{text}" if version else library / FOLDER / f"{encoder}-{text}"
+
+
+def shelves(library: Path) -> list[tuple[str, str]]:
+    """The encoders and texts of all shelves whose vectors are of weights that are in use."""
+    found = []
+    for folder in sorted((library / FOLDER).glob("*-*/")):
+        name, _, text = folder.name.rpartition("-")
+        encoder = name.partition(_VERSION)[0]
+        if folder == shelf_path(library, encoder, text):
+            found.append((encoder, text))
+    return found
+
+
+def remove_outdated(library: Path, encoder: str, text: str) -> None:
+    """Delete the vectors that other weights of the same name have made."""
+    kept = shelf_path(library, encoder, text)
+    for folder in (library / FOLDER).glob(f"*-{text}/"):
+        if folder.name.startswith(f"{encoder}{_VERSION}") and folder != kept:
+            shutil.rmtree(folder, ignore_errors=True)
+            for ending in ("lock", "json"):
+                folder.with_name(f"{folder.name}.{ending}").unlink(missing_ok=True)
+
+
 class Shelf:
     """The vectors of one encoder and text in one library."""
 
     def __init__(self, library: Path, encoder: str, text: str) -> None:
-        self.folder = library / FOLDER / f"{encoder}-{text}"
+        self.folder = shelf_path(library, encoder, text)
         self._encoder, self._text = encoder, text
         self._manifest, self._segments = self._opened()
 

@@ -29,9 +29,9 @@ class Rereads(ABC):
     def read(self, request: Request, papers: Numbers) -> Scores:
         """The scores of papers that were not read yet."""
 
-    def lacks(self) -> list[str]:
-        """The model, where there is none of its name."""
-        return [] if (weights.folder(self.model) / MODEL).is_file() else [self.model]
+    def weights(self) -> dict[str, str]:
+        """The model's."""
+        return {self.model: weights.version(self.model) if (weights.folder(self.model) / MODEL).is_file() else ""}
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]

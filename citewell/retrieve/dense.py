@@ -18,7 +18,7 @@ from citewell.library.encoding import encode, missing, near_mark, paper_texts
 from citewell.library.library import Library
 from citewell.library.neighbours import Neighbours
 from citewell.library.vectors import Shelf
-from citewell.models import encoder
+from citewell.models import encoder, weights
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Ranking, Reason
 from citewell.retrieve.best import best_first
 from citewell.retrieve.request import Request
@@ -71,9 +71,9 @@ class Dense:
         """Encode what has no vector yet."""
         encode(library, encoder.load(self.encoder), self.text, donors)
 
-    def lacks(self) -> list[str]:
-        """The encoder, where it cannot be loaded."""
-        return [] if encoder.available(self.encoder) else [self.encoder]
+    def weights(self) -> dict[str, str]:
+        """The encoder's; one that comes as a package is known by its name."""
+        return {self.encoder: (weights.version(self.encoder) or self.encoder) if encoder.available(self.encoder) else ""}
 
     def notes(self, library: Library) -> list[str]:
         """Whether papers cannot be found for want of a vector."""

@@ -101,7 +101,7 @@ class Adapting:
             evaluation = self._evaluation(dataset, task)
             return collect(evaluation, self.stage, self.watcher) if questions(evaluation.timeline, task, needed=False) else None
 
-        return self._kept(dataset, task, (repr(replace(self.stage, readers=())),), collect_anew)
+        return self._kept(dataset, task, (_made_by(replace(self.stage, readers=())),), collect_anew)
 
     def _read(self, task: str, parts: Parts, rounds: int) -> Parts:
         """Examples with what the readers say of the best by first trees, of some of the questions."""
@@ -113,12 +113,14 @@ class Adapting:
             first = {int(part.places[at]): apart[start + at] for at in drawn.tolist()}
             start += len(part.places)
             evaluation = self._evaluation(dataset, task)
-            made_of = (str(recipe.read), str(recipe.trees), str(self._hiding), repr(self.stage))
+            made_of = (str(recipe.read), str(recipe.trees), str(self._hiding), _made_by(self.stage))
             found = self._kept(
                 dataset, f"{task}{READ}", made_of, partial(collect_read, evaluation, self.stage, first, self.watcher)
             )
             if found is not None:
                 made.append((dataset, found))
+        if not made:
+            raise CitewellError("no question has an answer among the candidates that are read; raise the recipe's 'sample'")
         return made
 
     def _evaluation(self, dataset: DataSet, task: str) -> Evaluation:
@@ -169,6 +171,12 @@ def figures(about: dict[str, Any]) -> dict[str, float]:
     """R@10 and RR on the questions that were held back."""
     found: dict[str, float] = about["held back, among those with an answer to find"]
     return found
+
+
+def _made_by(stage: Learned) -> str:
+    """What signals depend on: the stage, and the weights of the pipelines that it puts together."""
+    words = {name: word for part in (*stage.of, *stage.also, *stage.readers) for name, word in part.weights().items()}
+    return f"{stage!r} {sorted(words.items())}"
 
 
 def _combination(name: str) -> Learned:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from citewell.errors import CitewellError
 from citewell.library import Library, encoding, vectors
 from citewell.library.encoding import encode, missing
-from citewell.library.vectors import Shelf, quantised
+from citewell.library.vectors import Shelf, quantised, shelves
 
 WORDS = ["anchor", "buoy", "canal", "dock"]
 
@@ -39,6 +39,24 @@ class Letters:
         self.asked += texts
         counts = np.array([[1 + text.count(letter) for letter in "abcdefgh"] for text in texts], np.float32)
         return np.asarray(counts / np.linalg.norm(counts, axis=1, keepdims=True), np.float32)
+
+
+def test_vectors_of_other_weights_are_never_mixed_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
+    folder = tmp_path / "models" / "letters"
+    folder.mkdir(parents=True)
+    (folder / "model.onnx").write_bytes(b"first" * 50_000)
+    library = Library(tmp_path / "library")
+    add(library, [{"id": f"p{at}", "title": f"{'abc'[at % 3] * (1 + at)} boat"} for at in range(5)])
+    assert encode(library, Letters()) == 5 and encode(library, Letters()) == 0
+    assert Shelf(library.folder, "letters", "own").count() == 5 and shelves(library.folder) == [("letters", "own")]
+    middle = bytearray(b"first" * 50_000)
+    middle[100_000:200_000] = bytes(100_000)
+    (folder / "model.onnx").write_bytes(middle)
+    assert not Shelf(library.folder, "letters", "own").exists and shelves(library.folder) == []
+    assert missing(library, "letters") == 5
+    assert encode(library, Letters()) == 5
+    assert len([path for path in (library.folder / "vectors").iterdir() if path.is_dir()]) == 1, "the old ones are gone"
 
 
 def add(library: Library, records: list[dict[str, Any]]) -> None:
