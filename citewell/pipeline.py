@@ -91,7 +91,7 @@ class Needs(Protocol):
 class Weighs(Protocol):
     """A stage that needs weights, which no library holds: their names and a word for each, empty where there are none."""
 
-    def weights(self) -> dict[str, str]: ...
+    def weight_versions(self) -> dict[str, str]: ...
 
 
 @runtime_checkable
@@ -156,12 +156,15 @@ class Pipeline:
 
     def lacks(self) -> list[str]:
         """The weights that are needed and nowhere to be found."""
-        return [name for name, word in self.weights().items() if not word]
+        return [name for name, word in self.weight_versions().items() if not word]
 
-    def weights(self) -> dict[str, str]:
+    def weight_versions(self) -> dict[str, str]:
         """The weights that the stages, and the pipelines that they put together, need: their names, and a word for each."""
         return {
-            name: word for stage in self._all_stages() if isinstance(stage, Weighs) for name, word in stage.weights().items()
+            name: word
+            for stage in self._all_stages()
+            if isinstance(stage, Weighs)
+            for name, word in stage.weight_versions().items()
         }
 
     def notes(self, library: Library) -> list[str]:

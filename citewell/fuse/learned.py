@@ -51,7 +51,7 @@ class Scorer(Component, Protocol):
     @property
     def name(self) -> str: ...
 
-    def weights(self) -> dict[str, str]: ...
+    def weight_versions(self) -> dict[str, str]: ...
 
     def can_score(self) -> bool: ...
 
@@ -157,7 +157,7 @@ class Learned(Fusion):
 
         return request.remember(f"weighed by {self.model} {self.depth}", work_out)
 
-    def weights(self) -> dict[str, str]:
+    def weight_versions(self) -> dict[str, str]:
         """Those of the trees, which may have been trained for some tasks only."""
         trained = any(weights.folder(self.model).glob(f"*{READ if self.readers else ''}.npz"))
         return {self.model: weights.version(self.model) if trained else ""}

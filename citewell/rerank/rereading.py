@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from citewell.models import weights
+from citewell.models import hugging_face, weights
 from citewell.models.served import MODEL
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.request import Request
@@ -29,9 +29,11 @@ class Rereads(ABC):
     def read(self, request: Request, papers: Numbers) -> Scores:
         """The scores of papers that were not read yet."""
 
-    def weights(self) -> dict[str, str]:
+    def weight_versions(self) -> dict[str, str]:
         """The model's."""
-        return {self.model: weights.version(self.model) if (weights.folder(self.model) / MODEL).is_file() else ""}
+        folder = weights.folder(self.model)
+        there = (folder / MODEL).is_file() or hugging_face.is_layout(folder)
+        return {self.model: weights.version(self.model) if there else ""}
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]

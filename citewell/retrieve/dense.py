@@ -71,7 +71,7 @@ class Dense:
         """Encode what has no vector yet."""
         encode(library, encoder.load(self.encoder), self.text, donors)
 
-    def weights(self) -> dict[str, str]:
+    def weight_versions(self) -> dict[str, str]:
         """The encoder's; one that comes as a package is known by its name."""
         return {self.encoder: (weights.version(self.encoder) or self.encoder) if encoder.available(self.encoder) else ""}
 

@@ -175,7 +175,7 @@ def figures(about: dict[str, Any]) -> dict[str, float]:
 
 def _made_by(stage: Learned) -> str:
     """What signals depend on: the stage, and the weights of the pipelines that it puts together."""
-    words = {name: word for part in (*stage.of, *stage.also, *stage.readers) for name, word in part.weights().items()}
+    words = {name: word for part in (*stage.of, *stage.also, *stage.readers) for name, word in part.weight_versions().items()}
     return f"{stage!r} {sorted(words.items())}"
 
 

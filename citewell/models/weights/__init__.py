@@ -6,6 +6,7 @@ import os
 from hashlib import blake2b
 from pathlib import Path
 
+_WEIGHTS = (".onnx", ".npz", ".json", ".safetensors", ".bin", ".txt")
 _SAMPLES, _SAMPLE = 16, 4096
 """Of a file that is told by samples, so many pieces of so many bytes are read."""
 
@@ -24,9 +25,7 @@ def version(name: str) -> str:
     if not here.is_dir():
         return ""
     found = blake2b(digest_size=4)
-    for path in sorted(
-        path for path in here.iterdir() if path.suffix in (".onnx", ".npz", ".json") and path.name != "card.json"
-    ):
+    for path in sorted(path for path in here.iterdir() if path.suffix in _WEIGHTS and path.name != "card.json"):
         size = path.stat().st_size
         found.update(f"{path.name} {size} ".encode())
         with path.open("rb") as file:

@@ -1,0 +1,189 @@
+"""Models as they are downloaded, against BERT written down in numpy."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from citewell.errors import CitewellError
+from citewell.models import cross_encoder, encoder, hugging_face
+from citewell.models.inputs import PaperText
+from citewell.papers import Query
+from citewell.pipeline import Pipeline
+from citewell.rerank.cross_encoder import CrossEncoder
+from citewell.retrieve.dense import Dense
+
+onnx = pytest.importorskip("onnx")
+safetensors = pytest.importorskip("safetensors.numpy")
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "boats", "gulls", "harbour", "tide", "##s", "global", "local", ":", "."]
+SIZE, INNER, HEADS, LAYERS = 16, 32, 2, 2
+CONFIG = {
+    "model_type": "bert",
+    "vocab_size": len(WORDS),
+    "hidden_size": SIZE,
+    "intermediate_size": INNER,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "max_position_embeddings": 64,
+    "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12,
+}
+Tensors = dict[str, np.ndarray]
+
+
+def drawn(outputs: int = 0, pooler: bool = False) -> Tensors:
+    """Weights at random, named as Hugging Face names them."""
+    draw = np.random.default_rng(1)
+
+    def linear(name: str, size: int, given: int) -> Tensors:
+        return {f"{name}.weight": draw.normal(0, 0.3, (size, given)), f"{name}.bias": draw.normal(0, 0.1, size)}
+
+    def norm(name: str) -> Tensors:
+        return {f"{name}.weight": draw.normal(1, 0.1, SIZE), f"{name}.bias": draw.normal(0, 0.1, SIZE)}
+
+    found = {
+        "bert.embeddings.word_embeddings.weight": draw.normal(0, 1, (len(WORDS), SIZE)),
+        "bert.embeddings.position_embeddings.weight": draw.normal(0, 0.3, (64, SIZE)),
+        "bert.embeddings.token_type_embeddings.weight": draw.normal(0, 0.3, (2, SIZE)),
+        **norm("bert.embeddings.LayerNorm"),
+    }
+    for layer in range(LAYERS):
+        name = f"bert.encoder.layer.{layer}"
+        for part in ("query", "key", "value"):
+            found |= linear(f"{name}.attention.self.{part}", SIZE, SIZE)
+        found |= linear(f"{name}.attention.output.dense", SIZE, SIZE) | norm(f"{name}.attention.output.LayerNorm")
+        found |= linear(f"{name}.intermediate.dense", INNER, SIZE)
+        found |= linear(f"{name}.output.dense", SIZE, INNER) | norm(f"{name}.output.LayerNorm")
+    if pooler:
+        found |= linear("bert.pooler.dense", SIZE, SIZE)
+    if outputs:
+        found |= linear("classifier", outputs, SIZE)
+    return {name: value.astype(np.float32) for name, value in found.items()}
+
+
+def bert(tensors: Tensors, ids: list[int], kinds: list[int]) -> np.ndarray:
+    """The token vectors of one text."""
+
+    def linear(name: str, hidden: np.ndarray) -> np.ndarray:
+        return np.asarray(hidden @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"])
+
+    def norm(name: str, hidden: np.ndarray) -> np.ndarray:
+        centred = hidden - hidden.mean(axis=1, keepdims=True)
+        scale = np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-12)
+        return np.asarray(centred / scale * tensors[f"{name}.weight"] + tensors[f"{name}.bias"])
+
+    tables = [tensors[f"bert.embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type")]
+    hidden = norm("bert.embeddings.LayerNorm", tables[0][ids] + tables[1][: len(ids)] + tables[2][kinds])
+    for layer in range(LAYERS):
+        name = f"bert.encoder.layer.{layer}"
+        query, key, value = (
+            linear(f"{name}.attention.self.{part}", hidden).reshape(len(ids), HEADS, -1).transpose(1, 0, 2)
+            for part in ("query", "key", "value")
+        )
+        scores = query @ key.transpose(0, 2, 1) / math.sqrt(SIZE // HEADS)
+        shares = np.exp(scores - scores.max(axis=2, keepdims=True))
+        attended = (shares / shares.sum(axis=2, keepdims=True) @ value).transpose(1, 0, 2).reshape(len(ids), SIZE)
+        hidden = norm(f"{name}.attention.output.LayerNorm", linear(f"{name}.attention.output.dense", attended) + hidden)
+        wide = linear(f"{name}.intermediate.dense", hidden)
+        active = 0.5 * wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
+        hidden = norm(f"{name}.output.LayerNorm", linear(f"{name}.output.dense", active) + hidden)
+    return hidden
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
+    monkeypatch.setattr(hugging_face, "user_cache_path", lambda *given, **named: tmp_path / "cache")
+    encoder.load.cache_clear()
+    cross_encoder.load.cache_clear()
+    yield tmp_path / "models"
+    encoder.load.cache_clear()
+    cross_encoder.load.cache_clear()
+
+
+def written(folder: Path, tensors: Tensors, **config: Any) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps({**CONFIG, **config}))
+    (folder / "vocab.txt").write_text("\n".join(WORDS))
+    safetensors.save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+def near(found: np.ndarray, wanted: np.ndarray) -> bool:
+    """But for what 8 bits cost."""
+    return float(found @ (wanted / np.linalg.norm(wanted))) > 0.99
+
+
+def test_an_encoder_is_served_as_it_was_downloaded(models: Path) -> None:
+    folder = written(models / "mean", tensors := drawn())
+    assert Pipeline("", "", (Dense("mean"),)).lacks() == [] and Pipeline("", "", (Dense("absent"),)).lacks() == ["absent"]
+    ids = [2, 5, 6, 8, 9, 3]
+    hidden = bert(tensors, ids, [0] * len(ids))
+    (vector,) = encoder.load("mean").encode(["Boats gulls tides"])
+    assert near(vector, hidden.mean(axis=0)) and not near(vector, hidden[0])
+    assert not (folder / "model.onnx").exists(), "what was downloaded stays as it is"
+    first = written(models / "first", tensors)
+    (first / "1_Pooling").mkdir()
+    (first / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    assert near(encoder.load("first").encode(["boats gulls tides"])[0], hidden[0])
+
+
+@pytest.mark.parametrize(("outputs", "pooler"), [(1, False), (1, True), (2, True)])
+def test_a_cross_encoder_is_served_as_it_was_downloaded(models: Path, outputs: int, pooler: bool) -> None:
+    written(models / "judge", tensors := drawn(outputs, pooler))
+    assert Pipeline("", "", (CrossEncoder("judge"),)).lacks() == []
+    made = cross_encoder.load("judge")
+    papers = [PaperText("harbour"), PaperText("tides gulls"), PaperText("boats")]
+    asked = [2, 10, 12, 3, 5, 3]
+    wanted = []
+    for text in ([7, 3], [8, 9, 6, 3], [5, 3]):
+        vector = bert(tensors, asked + text, [0] * len(asked) + [1] * len(text))[0]
+        if pooler:
+            vector = np.tanh(vector @ tensors["bert.pooler.dense.weight"].T + tensors["bert.pooler.dense.bias"])
+        logits = vector @ tensors["classifier.weight"].T + tensors["classifier.bias"]
+        wanted.append(logits[-1] - (logits[0] if outputs > 1 else 0))
+    np.testing.assert_allclose(made.scores(Query("global", title="boats"), papers), wanted, atol=0.15)
+
+
+def test_a_graph_that_others_exported_is_served(models: Path) -> None:
+    from onnx import TensorProto, helper, numpy_helper
+
+    folder = written(models / "theirs", tensors := drawn())
+    (folder / "model.safetensors").unlink()
+    table = tensors["bert.embeddings.word_embeddings.weight"]
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"]) for name in names]
+    output = helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["texts", "tokens", SIZE])
+    nodes = [helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])]
+    graph = helper.make_graph(nodes, "theirs", inputs, [output], [numpy_helper.from_array(table, "table")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "model.onnx")
+    hugging_face._write_tokenizer(folder, folder)
+    short, long = encoder.load("theirs").encode(["gulls", "boats gulls tides"])
+    assert near(short, table[[2, 6, 3]].mean(axis=0)), "padding does not count"
+    assert near(long, table[[2, 5, 6, 8, 9, 3]].mean(axis=0))
+
+
+def test_what_cannot_be_read_is_said_in_one_line(models: Path) -> None:
+    written(models / "other", drawn(), model_type="roberta")
+    with pytest.raises(CitewellError, match="holds a roberta model; only BERT"):
+        encoder.load("other")
+    (written(models / "mute", drawn()) / "vocab.txt").unlink()
+    with pytest.raises(CitewellError, match="has no tokeniser; put"):
+        encoder.load("mute")
+
+
+def test_weights_that_only_torch_can_read(models: Path) -> None:
+    folder = written(models / "pickled", tensors := drawn())
+    (folder / "model.safetensors").unlink()
+    torch = pytest.importorskip("torch")
+    old = {name.replace("LayerNorm.weight", "LayerNorm.gamma"): torch.from_numpy(value) for name, value in tensors.items()}
+    torch.save(old, folder / "pytorch_model.bin")
+    ids = [2, 5, 3]
+    assert near(encoder.load("pickled").encode(["boats"])[0], bert(tensors, ids, [0] * 3).mean(axis=0))
