@@ -13,6 +13,7 @@ import pytest
 from citewell.cli.library import _of_vectors
 from citewell.library import Library
 from citewell.library.standing import Standing
+from citewell.library.vectors import shelf_path
 from citewell.retrieve.trained import model_folder
 from citewell.text.analysis import terms
 from citewell.train.saving import save
@@ -65,8 +66,9 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
     monkeypatch.setenv("CITEWELL_MODELS", str(tiny_models))
     monkeypatch.setenv("CITEWELL_BACKGROUND", "on")
     library = tmp_path / "library"
-    (library / "vectors" / "minilm-own").mkdir(parents=True)
-    (library / "vectors" / "minilm-own" / "manifest.json").write_text("{")
+    shelf = shelf_path(library, "minilm", "own")
+    shelf.mkdir(parents=True)
+    (shelf / "manifest.json").write_text("{")
     done = citewell("add", tiny_file, library=library)
     assert "4 new" in done.stdout and SAYS not in done.stdout
     assert "vectors cannot be made" in done.stderr and done.stderr.count("\n") == 1
