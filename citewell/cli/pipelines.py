@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from citewell.cli.options import json_option, print_json
@@ -16,13 +18,15 @@ def command(as_json: bool) -> None:
     if as_json:
         print_json([{"name": name, **definition, "lacks": lacking[name]} for name, definition in definitions().items()])
         return
-    width = max(map(len, definitions()))
-    for name, definition in definitions().items():
-        if not lacking[name]:
-            click.echo(f"{name:<{width}}  {definition['about']}{' (default)' if name == DEFAULT else ''}")
-    if any(lacking.values()):
+    _print([name for name in definitions() if not lacking[name]])
+    if waiting := [name for name in definitions() if lacking[name]]:
         click.echo("\nThese need weights: 'citewell train RECIPE' makes them, in a folder that $CITEWELL_MODELS names.\n")
-    for name, definition in definitions().items():
-        if lacking[name]:
-            recipe = f" ({definition['recipe']})" if "recipe" in definition else ""
-            click.echo(f"{name:<{width}}  {definition['about']}{recipe}")
+        _print(waiting)
+
+
+def _print(names: Sequence[str]) -> None:
+    width = max(map(len, names))
+    for name in names:
+        definition = definitions()[name]
+        recipe = f" ({definition['recipe']})" if "recipe" in definition else ""
+        click.echo(f"{name:<{width}}  {definition['about']}{' (default)' if name == DEFAULT else recipe}")
