@@ -9,7 +9,10 @@ token. Weights are then quantised to 8 bits per channel; activations are quantis
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +44,21 @@ def convert(folder: Path, target: Path, rounded: bool = True, by_first_token: bo
         if rounded:
             # Shape inference does not know the fused operators, so it is told that what they give is float.
             options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
-            quantize_dynamic(whole, small, per_channel=True, weight_type=QuantType.QInt8, extra_options=options)
+            with _quiet():
+                quantize_dynamic(whole, small, per_channel=True, weight_type=QuantType.QInt8, extra_options=options)
         part = target.with_name(f"{target.name}.part")
         part.write_bytes((small if rounded else whole).read_bytes())
         part.rename(target)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the advice to let onnxruntime's optimiser go over the graph first, which has nothing to do here."""
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 def _tensors(folder: Path) -> Tensors:
