@@ -21,7 +21,7 @@ from citewell.errors import CitewellError
 from citewell.fuse.components import Component, Fusion, side_by_side
 from citewell.fuse.signals import SEEDS, Signals, signals, with_scores
 from citewell.models import weights
-from citewell.models.trees import Trees
+from citewell.models.trees import Trees, checked
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import best_first, first_of_each
 from citewell.retrieve.request import Request
@@ -79,7 +79,7 @@ class Learned(Fusion):
         found = self._weighed(request)
         if self.readers:
             best, table = self.second_signals(request)
-            found = _before(best, self._trees(request, READ).scores(table.rows), found)
+            found = _before(best, self._trees(request, table, READ).scores(table.rows), found)
         # Those that were not weighed come after those that were.
         rest = order[~np.isin(order, weighed)]
         found = _before(found.papers, found.scores, Scored(rest, -np.arange(len(rest)) / max(1, len(rest))))
@@ -94,7 +94,7 @@ class Learned(Fusion):
             explained.update(shown)
             if not shown:
                 continue
-            shares = self._trees(request, kind).shares(table.rows[[place[num] for num in shown]])
+            shares = self._trees(request, table, kind).shares(table.rows[[place[num] for num in shown]])
             for num, row in zip(shown, shares, strict=True):
                 if lifted := _by_signal(table.names, row)[:_SHOWN]:
                     said = ", ".join(f"{name} +{share:.2f}" for name, share in lifted)
@@ -153,7 +153,8 @@ class Learned(Fusion):
         """What the first trees think of the candidates."""
 
         def work_out() -> Scored:
-            return Scored(self.candidates(request)[1], self._trees(request).scores(self._signals(request).rows))
+            papers, table = self.signals(request)
+            return Scored(papers, self._trees(request, table).scores(table.rows))
 
         return request.remember(f"weighed by {self.model} {self.depth}", work_out)
 
@@ -162,9 +163,10 @@ class Learned(Fusion):
         trained = any(weights.folder(self.model).glob(f"*{READ if self.readers else ''}.npz"))
         return {self.model: weights.version(self.model) if trained else ""}
 
-    def _trees(self, request: Request, kind: str = "") -> Trees:
+    def _trees(self, request: Request, table: Signals, kind: str = "") -> Trees:
+        """The trees of the request's task, which were trained on such signals."""
         task = request.query.task
-        return _loaded(self.model, "local" if task == "evidence" else task, kind)
+        return checked(table.names, _loaded(self.model, "local" if task == "evidence" else task, kind))
 
 
 def _before(papers: Numbers, scores: Floats, others: Scored) -> Scored:

@@ -20,6 +20,7 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
 from citewell.library.arrays import DamagedFileError, map_arrays, write_arrays
@@ -110,13 +111,13 @@ def shelves(library: Path) -> list[tuple[str, str]]:
 
 
 def remove_outdated(library: Path, encoder: str, text: str) -> None:
-    """Delete the vectors that other weights of the same name have made."""
+    """Delete the vectors that other weights of the same name have made, unless someone is making them now."""
     kept = shelf_path(library, encoder, text)
     for folder in (library / FOLDER).glob(f"*-{text}/"):
         if folder.name.startswith(f"{encoder}{_VERSION}") and folder != kept:
-            shutil.rmtree(folder, ignore_errors=True)
-            for ending in ("lock", "json"):
-                folder.with_name(f"{folder.name}.{ending}").unlink(missing_ok=True)
+            with suppress(Timeout), FileLock(folder.with_name(f"{folder.name}.lock"), timeout=0):
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.with_name(f"{folder.name}.json").unlink(missing_ok=True)
 
 
 class Shelf:

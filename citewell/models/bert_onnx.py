@@ -23,6 +23,8 @@ from citewell.errors import CitewellError
 
 _OPSET = 17
 _FUSED = "com.microsoft"
+_USUAL = {"model_type": "bert", "position_embedding_type": "absolute", "hidden_act": "gelu", "layer_norm_eps": 1e-12}
+"""What a description that does not say otherwise means; old ones say little."""
 _MOST_OUTPUTS = 2
 """A classifier of more outputs than this tells kinds apart, not right from wrong."""
 
@@ -34,9 +36,12 @@ def convert(folder: Path, target: Path, rounded: bool = True, by_first_token: bo
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    if config.get("model_type") != "bert" or config.get("position_embedding_type", "absolute") != "absolute":
-        raise CitewellError(f"{folder} holds a {config.get('model_type')} model; only BERT encoders can be converted")
+    config = {**_USUAL, **json.loads((folder / "config.json").read_text("utf-8"))}
+    for name in ("model_type", "position_embedding_type", "hidden_act"):
+        if config[name] != _USUAL[name]:
+            raise CitewellError(
+                f"{folder} holds a {config['model_type']} model with {name} {config[name]}; only BERT's can be converted"
+            )
     model = _graph(config, _tensors(folder), by_first_token)
     with tempfile.TemporaryDirectory() as scratch:
         whole, small = Path(scratch) / "whole.onnx", Path(scratch) / "small.onnx"

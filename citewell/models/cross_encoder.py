@@ -59,14 +59,18 @@ class CrossEncoder:
         return scores
 
 
-@lru_cache(maxsize=2)
 def load(name: str) -> CrossEncoder:
     """The cross-encoder called `name`."""
+    return _loaded(name, weights.version(name))
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, version: str) -> CrossEncoder:
     folder = weights.folder(name)
     if not (folder / MODEL).is_file():
         if not hugging_face.is_layout(folder):
             raise CitewellError(
                 f"there is no cross-encoder {name!r}; make one with 'citewell train' in a folder of $CITEWELL_MODELS"
             )
-        folder = hugging_face.served(folder, f"{name}@{weights.version(name)}")
+        folder = hugging_face.served_by_name(name)
     return CrossEncoder(name, folder, Inputs.read(folder) or Inputs())

@@ -111,7 +111,8 @@ def available(name: str) -> bool:
         return False
     given = _given(name)
     if given is not None:
-        return not _to_convert(given) or hugging_face.can_convert(given)
+        made = not _to_convert(given) or (hugging_face.kept_by_name(name) / MODEL).is_file()
+        return made or hugging_face.can_convert(given)
     if (hugging_face.kept(name) / MODEL).is_file():
         return True
     source = _package(name)
@@ -138,13 +139,17 @@ def _package(name: str) -> Path | None:
     return Path(spec.origin).parent / "model" if spec is not None and spec.origin is not None else None
 
 
-@lru_cache(maxsize=4)
 def load(name: str) -> Encoder | static.StaticEncoder:
     """The encoder called `name`."""
+    return _loaded(name, weights.version(name))
+
+
+@lru_cache(maxsize=4)
+def _loaded(name: str, version: str) -> Encoder | static.StaticEncoder:
     given = _given(name)
     if given is not None:
         if _to_convert(given):
-            given = hugging_face.served(given, f"{name}@{weights.version(name)}")
+            given = hugging_face.served_by_name(name)
         inputs = Inputs.read(given)
         if (given / static.FILE).is_file():
             return static.StaticEncoder(name, given, inputs or Inputs())

@@ -17,11 +17,13 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from citewell.errors import CitewellError
+from citewell.models import weights
 from citewell.models.inputs import FILE as BUDGETS
-from citewell.models.served import MODEL, TOKENIZER
+from citewell.models.served import MODEL, TOKENIZER, by_first_token
 
 CONFIG, WEIGHTS, OLD_WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "pytorch_model.bin", "vocab.txt"
-_POOLING = Path("1_Pooling") / "config.json"
+_FORMAT = 1
+"""Of what is kept; with another one, it is made anew."""
 _CONVERTED_BY = ("onnx", "safetensors")
 
 
@@ -41,6 +43,16 @@ def kept(name: str) -> Path:
     return user_cache_path("citewell", appauthor=False) / "models" / name
 
 
+def kept_by_name(name: str) -> Path:
+    """Where the model of a folder that can be found by name is kept, once it is converted."""
+    return kept(f"{name}@{weights.version(name)}.{_FORMAT}")
+
+
+def served_by_name(name: str) -> Path:
+    """The folder that the model of a folder that can be found by name is served from."""
+    return served(weights.folder(name), kept_by_name(name).name)
+
+
 def served(source: Path, name: str) -> Path:
     """The folder that the model in `source` is served from; made where there is none of this name."""
     folder = kept(name)
@@ -56,9 +68,11 @@ def served(source: Path, name: str) -> Path:
         made = Path(scratch) / "model"
         made.mkdir()
         _convert(source, made)
-        # Another process may have been faster; what it made is the same.
-        if not folder.exists():
+        try:
             made.rename(folder)
+        except OSError:  # another process was faster; what it made is the same
+            if not (folder / MODEL).is_file():
+                raise
     return folder
 
 
@@ -66,14 +80,9 @@ def _convert(source: Path, target: Path) -> None:
     from citewell.models.bert_onnx import convert
 
     _write_tokenizer(source, target)
-    convert(source, target / MODEL, by_first_token=_by_first_token(source))
+    convert(source, target / MODEL, by_first_token=by_first_token(source))
     if (source / BUDGETS).is_file():
         shutil.copyfile(source / BUDGETS, target / BUDGETS)
-
-
-def _by_first_token(source: Path) -> bool:
-    path = source / _POOLING
-    return path.is_file() and bool(_read(path).get("pooling_mode_cls_token"))
 
 
 def _write_tokenizer(source: Path, target: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from citewell.errors import CitewellError
+
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 _THEIRS = {"ids": "input_ids", "mask": "attention_mask", "kinds": "token_type_ids"}
 """What the inputs of our graphs are called in those that others export."""
+
+_FEW = 2
+"""A graph gives so many numbers of a pair at most, where it judges pairs; vectors are longer."""
 
 Numbers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
@@ -30,22 +36,28 @@ class Reads:
     """A graph of token numbers: one of ours, or one that others have exported from Hugging Face's layout."""
 
     def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._session = session(folder)
         self._names = {each.name for each in self._session.get_inputs()}
+        self._outputs = [each.name for each in self._session.get_outputs()]
         self._ours = "ids" in self._names
 
     def vectors(self, ids: Numbers, mask: Numbers) -> Floats:
         """A vector of length 1 for each text."""
         found = self._run(ids=ids, mask=mask, kinds=np.zeros_like(ids))
-        if self._ours:
+        if self._ours and self._outputs == ["vectors"]:
             return found
-        if found.ndim == 3:  # a vector for each token: the mean of those that are no padding
-            found = (found * mask[:, :, None]).sum(axis=1)
+        if found.ndim == 3:  # a vector for each token
+            found = found[:, 0] if by_first_token(self._folder) else (found * mask[:, :, None]).sum(axis=1)
+        if self._ours or found.shape[1] <= _FEW:
+            raise CitewellError(f"{self._folder} holds no encoder: it gives no vectors")
         return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12), np.float32)
 
     def scores(self, ids: Numbers, mask: Numbers, kinds: Numbers) -> Floats:
         """A score for each pair of texts."""
         found = self._run(ids=ids, mask=mask, kinds=kinds)
+        if (self._ours and self._outputs != ["scores"]) or found.ndim != 2 or found.shape[1] > _FEW:
+            raise CitewellError(f"{self._folder} holds no cross-encoder: it gives no score for a pair of texts")
         return found[:, -1] - found[:, 0] if found.shape[1] > 1 else found[:, 0]
 
     def _run(self, **inputs: Numbers) -> Floats:
@@ -53,10 +65,15 @@ class Reads:
             given = {name: value for name, value in inputs.items() if name in self._names}
         else:
             given = {_THEIRS[name]: value.astype(np.int64) for name, value in inputs.items() if _THEIRS[name] in self._names}
-        outputs = [each.name for each in self._session.get_outputs()]
-        chosen = "sentence_embedding" if "sentence_embedding" in outputs else outputs[0]
+        chosen = "sentence_embedding" if "sentence_embedding" in self._outputs else self._outputs[0]
         found: Floats = self._session.run([chosen], given)[0]
         return found
+
+
+def by_first_token(folder: Path) -> bool:
+    """Whether sentence-transformers has left word that a text's vector is that of its first token."""
+    path = folder / "1_Pooling" / "config.json"
+    return path.is_file() and bool(json.loads(path.read_text("utf-8")).get("pooling_mode_cls_token"))
 
 
 def tokenizer(folder: Path) -> Any:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from citewell.errors import CitewellError
+
 Floats = npt.NDArray[np.float64]
 
 _PARTS = ("feature", "threshold", "left", "right", "value", "missing_left", "missing_counts", "roots")
@@ -112,5 +114,5 @@ def _lay_down(node: Mapping[str, Any], columns: dict[str, list[Any]]) -> int:
 def checked(names: Sequence[str], trees: Trees) -> Trees:
     """The trees, if they ask for these features in this order."""
     if tuple(names) != trees.names:
-        raise ValueError("these trees were trained on other features")
+        raise CitewellError("the learned combination was trained on other signals; train it again: citewell train fusion")
     return trees

@@ -142,7 +142,8 @@ class Dense:
     def _near(self, request: Request) -> Near | None:
         """The vectors of the library, kept open with its index; None where there may be none and are none."""
         index = request.library.index
-        opened: Near | None = index.shelves.get((self.encoder, self.text))
+        place = (f"{self.encoder} {weights.version(self.encoder)}", self.text)
+        opened: Near | None = index.shelves.get(place)
         if opened is None:
             shelf = Shelf(request.library.folder, self.encoder, self.text)
             if not shelf.exists:
@@ -154,7 +155,7 @@ class Dense:
                 )
             live = index.listed("own")
             parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in shelf.segments()]
-            opened = index.shelves[self.encoder, self.text] = Near(parts, Neighbours.open(shelf))
+            opened = index.shelves[place] = Near(parts, Neighbours.open(shelf))
         return opened
 
     def _remedy(self) -> str:

@@ -88,7 +88,7 @@ class Adapting:
         if self.stage.readers:
             read = self._read(task, parts, about["rounds"])
             second = self.recipe.second_trees or self.recipe.trees
-            trees, about = learn(_joined(read), second, Hiding(), self.recipe.seed)
+            trees, about = learn(_joined(read), second, self._hiding, self.recipe.seed)
             made[f"{task}{READ}"] = self._write(f"{task}{READ}", trees, about, read)
         return made
 
@@ -113,7 +113,8 @@ class Adapting:
             first = {int(part.places[at]): apart[start + at] for at in drawn.tolist()}
             start += len(part.places)
             evaluation = self._evaluation(dataset, task)
-            made_of = (str(recipe.read), str(recipe.trees), str(self._hiding), _made_by(self.stage))
+            sets = [digest(each.files()) for each, _ in parts]
+            made_of = (str(recipe.read), str(recipe.trees), str(rounds), str(self._hiding), *sets, _made_by(self.stage))
             found = self._kept(
                 dataset, f"{task}{READ}", made_of, partial(collect_read, evaluation, self.stage, first, self.watcher)
             )
@@ -128,7 +129,7 @@ class Adapting:
 
     @property
     def _hiding(self) -> Hiding:
-        return Hiding(self.recipe.hidden_share, self.recipe.hidden)
+        return Hiding(self.recipe.hidden_share, self.recipe.hidden, self.stage.depth)
 
     def _kept(
         self, dataset: DataSet, name: str, made_of: tuple[str, ...], collect_anew: Callable[[], Examples | None]

@@ -10,6 +10,7 @@ Second trees learn from the best by first trees that did not learn from the same
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -66,11 +67,14 @@ class Examples:
         rows = np.repeat(chosen, self.sizes)
         return Examples(self.names, self.rows[rows], self.labels[rows], self.sizes[chosen], self.places[chosen])
 
-    def without(self, pipelines: Sequence[str]) -> Examples:
-        """As they would be if some pipelines had found nothing and scored nothing; without questions left with no answer."""
+    def without(self, pipelines: Sequence[str], depth: int) -> Examples:
+        """As they would be if some pipelines had found nothing and scored nothing; without questions left with no answer.
+
+        Papers that none of the others has among its `depth` best are no candidates then.
+        """
         hidden = [any(name.startswith(f"{each} ") for each in pipelines) for name in self.names]
         ranks = [name.endswith(" rank") and not hide for name, hide in zip(self.names, hidden, strict=True)]
-        kept = ~np.isnan(self.rows[:, ranks]).all(axis=1)
+        kept = (self.rows[:, ranks] <= np.float32(math.log(depth))).any(axis=1)  # what is missing is no rank
         owners = np.repeat(np.arange(len(self.sizes)), self.sizes)[kept]
         rows = self.rows[kept]
         rows[:, hidden] = np.nan
@@ -85,11 +89,17 @@ class Hiding:
 
     share: float = 0.0
     pipelines: tuple[str, ...] = ()
+    depth: int = 150
+    """How many of the best of each pipeline are candidates."""
 
     def added(self, examples: Examples, seed: int) -> Examples:
         """The examples, and a share of their questions once more as they would be without the pipelines."""
         drawn = np.random.default_rng(seed).random(len(examples.sizes)) < self.share
-        return Examples.joined([examples, examples.of_questions(drawn).without(self.pipelines)]) if drawn.any() else examples
+        return (
+            Examples.joined([examples, examples.of_questions(drawn).without(self.pipelines, self.depth)])
+            if drawn.any()
+            else examples
+        )
 
 
 def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = None) -> Examples | None:

@@ -3,7 +3,7 @@
 A word of several tokens, as many a gene or a method is, has a vector of its own besides theirs: those that its hash falls to.
 A token has a weight of its own in queries: what says much of a paper may say little of what is asked for. It all starts from
 what the encoder makes of each token alone, brought to fewer dimensions, and is learned from the same pairs and from how the
-encoder, which reads every text once, scores the papers of each batch. Only numpy and torch are needed:
+encoder, which reads every question once, scores the papers of each batch. Only numpy and torch are needed:
 ``python -m citewell.train.static PACK ENCODER RECIPE OUT``.
 """
 
@@ -32,7 +32,6 @@ from citewell.models.static import FACTOR, HASHED, LONGEST, continuing
 from citewell.models.static import FILE as SERVED
 from citewell.train import losses
 from citewell.train.about import RECIPE, TOKENIZER, write_about, write_card
-from citewell.train.asking import FOREVER
 from citewell.train.batches import CLS, MASK, SEP, Texts, Tokens
 from citewell.train.bert import WEIGHTS
 from citewell.train.checkpoint import Checkpoint, fingerprint
@@ -156,16 +155,16 @@ class Distillation:
         loss = losses.in_batch_softmax(scores, batch.right, batch.hidden, temperature)
         if not self._share:
             return loss
-        asked, papers = self._taught
-        return loss + self._share * losses.likeness(scores, asked[batch.questions] @ papers[batch.papers].T, temperature)
+        with torch.no_grad():
+            teacher.model.eval()
+            # What is said of a paper must not hold the very question: it is read as of the question's year, anew each time.
+            wanted = self._asked[batch.questions] @ teacher.encode(batch.papers_of(teacher.texts)).T
+        return loss + self._share * losses.likeness(scores, wanted, temperature)
 
     @cached_property
-    def _taught(self) -> tuple[Tensor, Tensor]:
-        """The teacher's vectors of all questions and of all papers, with all that was ever said of these."""
-        teacher = self.teacher
-        questions = torch.arange(len(teacher.asking.year), device=teacher.device)
-        papers = torch.arange(len(teacher.asking.paper_date), device=teacher.device)
-        return teacher.question_vectors(questions), teacher.paper_vectors(papers, FOREVER)
+    def _asked(self) -> Tensor:
+        """The teacher's vectors of all questions."""
+        return self.teacher.question_vectors(torch.arange(len(self.teacher.asking.year), device=self.teacher.device))
 
     def dev(self) -> dict[str, float]:
         self.model.eval()

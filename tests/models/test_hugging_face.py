@@ -101,11 +101,7 @@ def bert(tensors: Tensors, ids: list[int], kinds: list[int]) -> np.ndarray:
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
     monkeypatch.setattr(hugging_face, "user_cache_path", lambda *given, **named: tmp_path / "cache")
-    encoder.load.cache_clear()
-    cross_encoder.load.cache_clear()
     yield tmp_path / "models"
-    encoder.load.cache_clear()
-    cross_encoder.load.cache_clear()
 
 
 def written(folder: Path, tensors: Tensors, **config: Any) -> Path:
@@ -121,6 +117,13 @@ def near(found: np.ndarray, wanted: np.ndarray) -> bool:
     return float(found @ (wanted / np.linalg.norm(wanted))) > 0.99
 
 
+def test_old_descriptions_say_little(models: Path) -> None:
+    folder = written(models / "old", tensors := drawn())
+    short = {name: value for name, value in CONFIG.items() if name not in ("model_type", "layer_norm_eps")}
+    (folder / "config.json").write_text(json.dumps(short))
+    assert near(encoder.load("old").encode(["boats"])[0], bert(tensors, [2, 5, 3], [0] * 3).mean(axis=0))
+
+
 def test_an_encoder_is_served_as_it_was_downloaded(models: Path) -> None:
     folder = written(models / "mean", tensors := drawn())
     assert Pipeline("", "", (Dense("mean"),)).lacks() == [] and Pipeline("", "", (Dense("absent"),)).lacks() == ["absent"]
@@ -133,6 +136,9 @@ def test_an_encoder_is_served_as_it_was_downloaded(models: Path) -> None:
     (first / "1_Pooling").mkdir()
     (first / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
     assert near(encoder.load("first").encode(["boats gulls tides"])[0], hidden[0])
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    assert near(encoder.load("mean").encode(["boats gulls tides"])[0], hidden[0]), "what is said later counts too"
 
 
 @pytest.mark.parametrize(("outputs", "pooler"), [(1, False), (1, True), (2, True)])
@@ -172,8 +178,17 @@ def test_a_graph_that_others_exported_is_served(models: Path) -> None:
 
 def test_what_cannot_be_read_is_said_in_one_line(models: Path) -> None:
     written(models / "other", drawn(), model_type="roberta")
-    with pytest.raises(CitewellError, match="holds a roberta model; only BERT"):
+    with pytest.raises(CitewellError, match="holds a roberta model with model_type roberta; only BERT's"):
         encoder.load("other")
+    written(models / "sharp", drawn(), hidden_act="relu")
+    with pytest.raises(CitewellError, match="with hidden_act relu"):
+        encoder.load("sharp")
+    written(models / "plain", drawn())
+    with pytest.raises(CitewellError, match="holds no cross-encoder"):
+        cross_encoder.load("plain").scores(Query("global", title="boats"), [PaperText("gulls")])
+    written(models / "judge", drawn(1))
+    with pytest.raises(CitewellError, match="holds no encoder"):
+        encoder.load("judge").encode(["boats"])
     (written(models / "mute", drawn()) / "vocab.txt").unlink()
     with pytest.raises(CitewellError, match="has no tokeniser; put"):
         encoder.load("mute")

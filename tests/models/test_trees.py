@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from citewell.errors import CitewellError
 from citewell.models.trees import Trees, checked
 
 lightgbm = pytest.importorskip("lightgbm")
@@ -76,5 +77,5 @@ def test_trees_are_the_same_after_a_file(tmp_path: Path) -> None:
 
 def test_trees_of_other_features_are_refused() -> None:
     assert checked(TREES.names, TREES) is TREES
-    with pytest.raises(ValueError, match="other features"):
+    with pytest.raises(CitewellError, match="other signals"):
         checked(["age"], TREES)

@@ -209,11 +209,10 @@ def fitted(
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of models that citewell finds by name; what it remembers of others is forgotten."""
     from citewell.fuse import learned
-    from citewell.models import encoder
     from citewell.pipeline import definitions
 
     def forget() -> None:
-        for known in (encoder.load, learned._loaded, definitions):
+        for known in (learned._loaded, definitions):
             known.cache_clear()
 
     monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))

@@ -129,12 +129,12 @@ def test_a_share_of_the_questions_teaches_what_a_library_without_vectors_is_like
 
     examples = collect(Evaluation(set_folder, "local", "dev", 30), learned("tiny-learned"))
     assert examples is not None
-    left = examples.without(["bm25-contexts"])
+    left = examples.without(["bm25-contexts"], 20)
     columns = dict(zip(left.names, left.rows.T, strict=True))
     assert np.isnan(columns["bm25-contexts score"]).all() and np.isnan(columns["bm25-contexts rank"]).all()
     assert not np.isnan(columns["bm25 rank"]).any(), "what the other pipelines did not find is gone"
     assert left.sizes.sum() == len(left.rows) == len(left.labels) and set(left.places) <= set(examples.places)
-    more = Hiding(0.5, ("bm25-contexts",)).added(examples, 1)
+    more = Hiding(0.5, ("bm25-contexts",), 20).added(examples, 1)
     assert len(examples.sizes) < len(more.sizes) < 2 * len(examples.sizes)
     assert (more.rows[: len(examples.rows)] == examples.rows)[~np.isnan(examples.rows)].all()
     assert Hiding().added(examples, 1) is examples

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-_WEIGHTS = (".onnx", ".npz", ".json", ".safetensors", ".bin", ".txt")
+_WEIGHTS = (".onnx", ".data", ".onnx_data", ".npz", ".json", ".safetensors", ".bin", ".txt")
+_POOLING = Path("1_Pooling") / "config.json"
 _SAMPLES, _SAMPLE = 16, 4096
 """Of a file that is told by samples, so many pieces of so many bytes are read."""
 
@@ -24,9 +26,15 @@ def version(name: str) -> str:
     here = folder(name)
     if not here.is_dir():
         return ""
+    files = sorted(path for path in here.iterdir() if path.suffix in _WEIGHTS and path.name != "card.json")
+    files += [here / _POOLING] if (here / _POOLING).is_file() else []
+    return _sampled(tuple((path, stat.st_size, stat.st_mtime_ns) for path in files for stat in [path.stat()]))
+
+
+@lru_cache(maxsize=32)
+def _sampled(files: tuple[tuple[Path, int, int], ...]) -> str:
     found = blake2b(digest_size=4)
-    for path in sorted(path for path in here.iterdir() if path.suffix in _WEIGHTS and path.name != "card.json"):
-        size = path.stat().st_size
+    for path, size, _ in files:
         found.update(f"{path.name} {size} ".encode())
         with path.open("rb") as file:
             for at in range(_SAMPLES):
