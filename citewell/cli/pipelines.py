@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import click
 
 from citewell.cli.options import json_option, print_json
+from citewell.errors import CitewellError
 from citewell.pipeline import DEFAULT, definitions, pipeline
 
 
@@ -14,19 +15,25 @@ from citewell.pipeline import DEFAULT, definitions, pipeline
 @json_option
 def command(as_json: bool) -> None:
     """List the pipelines that --pipeline takes, and those that would need weights first."""
-    lacking = {name: pipeline(name).lacks() for name in definitions()}
+    lacking = {name: _lacks(name) for name in definitions()}
     if as_json:
         print_json([{"name": name, **definition, "lacks": lacking[name]} for name, definition in definitions().items()])
         return
-    _print([name for name in definitions() if not lacking[name]])
+    _print({name: " (default)" if name == DEFAULT else "" for name in definitions() if not lacking[name]})
     if waiting := [name for name in definitions() if lacking[name]]:
         click.echo("\nThese need weights: 'citewell train RECIPE' makes them, in a folder that $CITEWELL_MODELS names.\n")
-        _print(waiting)
+        recipes = {name: definitions()[name].get("recipe", f"lacks {', '.join(lacking[name])}") for name in waiting}
+        _print({name: f" ({recipe})" for name, recipe in recipes.items()})
 
 
-def _print(names: Sequence[str]) -> None:
-    width = max(map(len, names))
-    for name in names:
-        definition = definitions()[name]
-        recipe = f" ({definition['recipe']})" if "recipe" in definition else ""
-        click.echo(f"{name:<{width}}  {definition['about']}{' (default)' if name == DEFAULT else recipe}")
+def _lacks(name: str) -> list[str]:
+    try:
+        return pipeline(name).lacks()
+    except CitewellError as error:  # one of the user's own
+        return [str(error)]
+
+
+def _print(endings: Mapping[str, str]) -> None:
+    width = max(map(len, endings), default=0)
+    for name, ending in endings.items():
+        click.echo(f"{name:<{width}}  {definitions()[name]['about']}{ending}")
