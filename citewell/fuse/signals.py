@@ -68,10 +68,8 @@ def _of_rankings(papers: Numbers, rankings: Mapping[str, Ranking]) -> dict[str, 
     found = {}
     for name, ranking in rankings.items():
         column = np.full(len(papers), np.nan)
-        order = np.argsort(papers)
-        at = np.minimum(np.searchsorted(papers[order], ranking.papers), len(papers) - 1)
-        here = papers[order[at]] == ranking.papers if len(papers) else np.zeros(len(ranking.papers), bool)
-        column[order[at[here]]] = np.flatnonzero(here) + 1
+        places, here = _found(papers, ranking.papers)
+        column[places] = np.flatnonzero(here) + 1
         found[f"{name} rank"] = np.log(column)
     return found
 
@@ -79,11 +77,8 @@ def _of_rankings(papers: Numbers, rankings: Mapping[str, Ranking]) -> dict[str, 
 def _held(papers: Numbers, ranking: Ranking) -> npt.NDArray[np.float32]:
     """The scores of some papers in a ranking, 0 for those that it does not hold."""
     found = np.zeros(len(papers), np.float32)
-    order = np.argsort(ranking.papers)
-    at = np.minimum(np.searchsorted(ranking.papers[order], papers), max(0, len(order) - 1))
-    if len(order):
-        here = ranking.papers[order[at]] == papers
-        found[here] = ranking.scores[order[at[here]]]
+    places, here = _found(papers, ranking.papers)
+    found[places] = ranking.scores[here]
     return found
 
 
@@ -135,12 +130,18 @@ def _beside(graph: Graph, there: str, back: str, starts: Numbers, weights: Float
 
 def _summed(papers: Numbers, targets: Numbers, weights: Floats) -> Floats:
     """For each paper the sum of the weights of the targets that are it."""
+    places, here = _found(papers, targets)
+    return np.bincount(places, weights=weights[here], minlength=len(papers)).astype(np.float64)
+
+
+def _found(papers: Numbers, targets: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+    """The places among the papers of those targets that are there, and which these are."""
+    if not len(papers):
+        return np.zeros(0, np.int64), np.zeros(len(targets), bool)
     order = np.argsort(papers)
-    if not len(papers) or not len(targets):
-        return np.zeros(len(papers))
     at = np.minimum(np.searchsorted(papers[order], targets), len(papers) - 1)
     here = papers[order[at]] == targets
-    return np.bincount(order[at[here]], weights=weights[here], minlength=len(papers)).astype(np.float64)
+    return order[at[here]], here
 
 
 def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 
+CONFIG, WEIGHTS, OLD_WEIGHTS = "config.json", "model.safetensors", "pytorch_model.bin"
 _OPSET = 17
 _FUSED = "com.microsoft"
 _USUAL = {"model_type": "bert", "position_embedding_type": "absolute", "hidden_act": "gelu", "layer_norm_eps": 1e-12}
@@ -36,7 +37,7 @@ def convert(folder: Path, target: Path, rounded: bool = True, by_first_token: bo
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    config = {**_USUAL, **json.loads((folder / "config.json").read_text("utf-8"))}
+    config = {**_USUAL, **json.loads((folder / CONFIG).read_text("utf-8"))}
     for name in ("model_type", "position_embedding_type", "hidden_act"):
         if config[name] != _USUAL[name]:
             raise CitewellError(
@@ -69,8 +70,8 @@ def _quiet() -> Iterator[None]:
 def _tensors(folder: Path) -> Tensors:
     from safetensors.numpy import load_file
 
-    path = folder / "model.safetensors"
-    found = load_file(path) if path.is_file() else _unpickled(folder / "pytorch_model.bin")
+    path = folder / WEIGHTS
+    found = load_file(path) if path.is_file() else _unpickled(folder / OLD_WEIGHTS)
     # Old files call the scale and shift of a norm by other names.
     names = {name: name.removeprefix("bert.").replace("LayerNorm.gamma", "LayerNorm.weight") for name in found}
     return {names[name].replace("LayerNorm.beta", "LayerNorm.bias"): value.astype(np.float32) for name, value in found.items()}

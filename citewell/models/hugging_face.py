@@ -18,10 +18,11 @@ from platformdirs import user_cache_path
 
 from citewell.errors import CitewellError
 from citewell.models import weights
+from citewell.models.bert_onnx import CONFIG, OLD_WEIGHTS, WEIGHTS, convert
 from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.served import MODEL, TOKENIZER, by_first_token
 
-CONFIG, WEIGHTS, OLD_WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "pytorch_model.bin", "vocab.txt"
+VOCABULARY = "vocab.txt"
 _FORMAT = 1
 """Of what is kept; with another one, it is made anew."""
 _CONVERTED_BY = ("onnx", "safetensors")
@@ -77,8 +78,6 @@ def served(source: Path, name: str) -> Path:
 
 
 def _convert(source: Path, target: Path) -> None:
-    from citewell.models.bert_onnx import convert
-
     _write_tokenizer(source, target)
     convert(source, target / MODEL, by_first_token=by_first_token(source))
     if (source / BUDGETS).is_file():

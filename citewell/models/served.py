@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
+from citewell.models import weights
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 _THEIRS = {"ids": "input_ids", "mask": "attention_mask", "kinds": "token_type_ids"}
@@ -72,7 +73,7 @@ class Reads:
 
 def by_first_token(folder: Path) -> bool:
     """Whether sentence-transformers has left word that a text's vector is that of its first token."""
-    path = folder / "1_Pooling" / "config.json"
+    path = folder / weights.POOLING
     return path.is_file() and bool(json.loads(path.read_text("utf-8")).get("pooling_mode_cls_token"))
 
 

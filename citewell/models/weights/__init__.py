@@ -8,7 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 _WEIGHTS = (".onnx", ".data", ".onnx_data", ".npz", ".json", ".safetensors", ".bin", ".txt")
-_POOLING = Path("1_Pooling") / "config.json"
+POOLING = Path("1_Pooling") / "config.json"
+"""What sentence-transformers leaves beside a model."""
 _SAMPLES, _SAMPLE = 16, 4096
 """Of a file that is told by samples, so many pieces of so many bytes are read."""
 
@@ -27,7 +28,7 @@ def version(name: str) -> str:
     if not here.is_dir():
         return ""
     files = sorted(path for path in here.iterdir() if path.suffix in _WEIGHTS and path.name != "card.json")
-    files += [here / _POOLING] if (here / _POOLING).is_file() else []
+    files += [here / POOLING] if (here / POOLING).is_file() else []
     return _sampled(tuple((path, stat.st_size, stat.st_mtime_ns) for path in files for stat in [path.stat()]))
 
 
