@@ -268,7 +268,7 @@ def _stage(parameters: Mapping[str, Any], overrides: Mapping[str, Any]) -> Stage
     for key, value in overrides.items():
         if _takes(kind, key):
             whole, _, part = key.partition(".")
-            chosen[whole] = {**chosen.get(whole, {}), part: value} if part else value
+            chosen[whole] = {**chosen.get(whole, {}), part: value} if part else _resolved(key, value)
     for field in fields(kind):
         if field.name in chosen:
             if isinstance(field.default, tuple) and not isinstance(chosen[field.name], tuple):
@@ -293,7 +293,7 @@ def _check_type(name: str, default: Any, value: Any) -> None:
 def _resolved(key: str, value: Any) -> Any:
     """A parameter as its stage takes it: the names of other pipelines become those pipelines, lists become tuples."""
     if key in _PARTS_OF_STAGES:
-        return tuple(pipeline(name) for name in value)
+        return tuple(pipeline(name) for name in ([value] if isinstance(value, str) else value))
     if key == "by":
         return pipeline(value)
     return tuple(value) if isinstance(value, list) else value

@@ -13,7 +13,11 @@ from citewell.cli.tune import command
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.tuning import parse_grid, tune
+from citewell.fuse.learned import Learned
+from citewell.fuse.reciprocal_rank import ReciprocalRank
 from citewell.pipeline import pipeline
+from citewell.retrieve.bm25 import Bm25
+from citewell.retrieve.navigate import Navigate
 from tests.evaluate.small_set import small_set
 
 
@@ -46,16 +50,25 @@ def test_grids_are_read_as_written() -> None:
         "fields.own": [1],
     }
     assert parse_grid(["seeds=300,300+700", "weights=1.0+0.5"]) == {"seeds": [300, (300, 700)], "weights": [(1.0, 0.5)]}
-    assert pipeline("navigate", seeds=200).stages[1].seeds == (200,)  # type: ignore[attr-defined]
+    navigate = pipeline("navigate", seeds=200).stages[1]
+    assert isinstance(navigate, Navigate) and navigate.seeds == (200,)
     for wrong in (["k1"], ["=1"], ["k1="], []):
         with pytest.raises(CitewellError):
             parse_grid(wrong)
 
 
+def test_pipelines_within_a_pipeline_are_told_by_name() -> None:
+    fused = pipeline("linked-fusion", of=["bm25", "dense"]).stages[0]
+    assert isinstance(fused, ReciprocalRank) and fused.of == (pipeline("bm25"), pipeline("dense"))
+    read = pipeline("learned", readers="bm25").stages[0]
+    assert isinstance(read, Learned) and read.readers == (pipeline("bm25"),)
+
+
 def test_a_part_of_a_parameter_can_be_tuned() -> None:
     changed = pipeline("bm25-contexts", **{"fields.cited": 0.5, "k1": 3.0}).stages[0]
-    assert changed.fields == {"own+cited": 1.0, "cited": 0.5}  # type: ignore[attr-defined]
-    assert changed.k1 == 3.0  # type: ignore[attr-defined]
+    assert isinstance(changed, Bm25)
+    assert changed.fields == {"own+cited": 1.0, "cited": 0.5}
+    assert changed.k1 == 3.0
     with pytest.raises(CitewellError, match="no stage of the pipeline 'bm25' has a parameter 'k9'"):
         pipeline("bm25", k9=1)
 
