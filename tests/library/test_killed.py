@@ -136,7 +136,9 @@ def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -
 
 def test_an_interrupt_at_the_keyboard_is_one_line(source: Path, tmp_path: Path) -> None:
     folder = tmp_path / "library"
-    command = f"{SMALL}from citewell.cli.main import main; main()"
+    # Tests that run in the background inherit that SIGINT is ignored; at a keyboard it is not.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = f"{heard}{SMALL}from citewell.cli.main import main; main()"
     adding = subprocess.Popen(
         [sys.executable, "-c", command, "add", str(source), "--library", str(folder)],
         start_new_session=True,
