@@ -1,8 +1,11 @@
-"""A static encoder: one vector a token, a text being the mean of its tokens' vectors. It needs a tokeniser and numpy alone.
+"""A static encoder: one vector a token, a text being their weighted sum. It needs a tokeniser and numpy alone.
 
-In a query each token has a further weight, and where there is a gap it counts the more the nearer to it it stands. The table
-is kept as int8 with a scale for each token; behind the tokens come the rows that words of several tokens share. Texts are laid
-out as the transformer's are (`inputs`), so that both read the same of a query, and of a paper more.
+Texts are laid out as the transformer's are (`inputs`), so that both read the same of a query, and of a paper more. A text has
+parts of three kinds: of a paper its title, what others say of it, and its abstract; of a query what is asked, the citing title
+and the citing abstract. Each kind is summed by itself, divided by the root of how much it holds, and has a weight of its own:
+a short title counts beside a long abstract, and many contexts do not drown either. Where a part has a gap its tokens count the
+more the nearer to it they stand. In a query each token has a further weight. The table is kept as int8 with a scale for each
+token; behind the tokens come the rows that words of several tokens share.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +25,24 @@ from citewell.models.served import TOKENIZER, tokenizer
 from citewell.papers import Query
 
 FILE = "table.npz"
+KINDS = 3
+"""Kinds of parts, of queries and of papers."""
 FACTOR, HASHED, LONGEST = 1_000_003, (1 << 32) - 1, 7
 """The hash of a word: that of the tokens before, times the factor, plus the last, in 32 bits; for so many tokens."""
 
 Tokens = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]
+
+
+class Reading(NamedTuple):
+    """How much what counts, in queries or in papers."""
+
+    reach: float
+    """How fast tokens lose weight with their distance from the gap."""
+    far: float
+    """What the furthest count."""
+    kinds: Vectors
+    """What each kind of part counts."""
 
 
 class StaticEncoder:
@@ -52,11 +69,12 @@ class StaticEncoder:
         return weights
 
     @cached_property
-    def _near(self) -> tuple[float, float]:
-        """How fast tokens lose weight with their distance from the gap, and what the furthest count."""
+    def _readings(self) -> tuple[Reading, Reading]:
+        """Of queries, and of papers."""
         with np.load(self._folder / FILE) as found:
-            reach, far = found["near"].tolist()
-        return reach, far
+            near, kinds = found["near"], found["kinds"]
+        queries, papers = (Reading(float(reach), float(far), counts) for (reach, far), counts in zip(near, kinds, strict=True))
+        return queries, papers
 
     @cached_property
     def _words(self) -> int:
@@ -78,44 +96,77 @@ class StaticEncoder:
         return self._inputs.contexts
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """A vector for each text."""
-        return self._vectors(self._reader.tokens(texts))
+        """A vector for each text, which is of no kind: its tokens all count the same."""
+        found = _Laid(self._reader.tokens(texts))
+        return self._summed(found, np.ones(len(found.tokens), np.float32))
 
     def query(self, query: Query) -> Vectors:
-        """The vector of a query; its tokens count by their distance from its gap, where it has one."""
-        tokens = np.array(self._reader.query(query))
-        places = np.arange(len(tokens))
-        if self._words:
-            words, ends = whole_words(tokens, self._continues, self._words)
-            tokens, places = np.concatenate([tokens, words[ends]]), np.concatenate([places, places[ends]])
-        weights = self._asked[tokens]
-        gaps = np.flatnonzero(tokens == self._reader.mask)
-        if len(gaps):
-            reach, far = self._near
-            weights = weights * (far + (1 - far) * np.exp(-np.abs(places - gaps[0]) / reach))
-        total = weights.astype(np.float32) @ self._table[tokens]
-        length = np.linalg.norm(total)
-        return np.asarray(total / length if length > 0 else total, np.float32)
+        """The vector of a query."""
+        found = _Laid([self._reader.query(query)])
+        kinds = np.minimum(found.places(self._reader.sep), KINDS - 1)
+        weights = self._weights(found, found.distances(self._reader.sep, self._reader.mask), kinds, self._readings[0])
+        vector: Vectors = self._summed(found, weights, asked=True)[0]
+        return vector
 
     def papers(self, papers: Sequence[PaperText]) -> Vectors:
         """A vector for each paper."""
-        return self._vectors(self._reader.papers(papers))
+        found = _Laid(self._reader.papers(papers))
+        distances = found.distances(self._reader.sep, self._reader.mask)
+        kinds = np.where(distances >= 0, 1, np.where(found.places(self._reader.sep) == 0, 0, 2))
+        return self._summed(found, self._weights(found, distances, kinds, self._readings[1]))
 
-    def _vectors(self, tokens: Sequence[Sequence[int]]) -> Vectors:
-        counts = np.array([len(each) for each in tokens])
-        sums = np.zeros((len(tokens), self._table.shape[1]), np.float32)
-        flat = np.fromiter(chain.from_iterable(tokens), np.int64, int(counts.sum()))
-        some = np.flatnonzero(counts)
-        if len(some):
-            sums[some] = np.add.reduceat(self._table[flat], (np.cumsum(counts) - counts)[some], axis=0)
+    def _weights(self, laid: _Laid, distances: Tokens, kinds: Tokens, reading: Reading) -> Vectors:
+        near = np.where(distances >= 0, reading.far + (1 - reading.far) * np.exp(-distances / reading.reach), 1.0)
+        near[(laid.tokens == self._reader.cls) | (laid.tokens == self._reader.sep)] = 0
+        parts = laid.owners * KINDS + kinds
+        held = np.bincount(parts, weights=near, minlength=len(laid.counts) * KINDS)
+        shares = np.tile(reading.kinds, len(laid.counts)) / np.sqrt(np.maximum(held, 1e-9))
+        return np.asarray(near * shares[parts], np.float32)
+
+    def _summed(self, laid: _Laid, weights: Vectors, asked: bool = False) -> Vectors:
+        rows, owners = laid.tokens, laid.owners
         if self._words:
-            words, ends = whole_words(flat, self._continues, self._words)
-            owners = np.repeat(np.arange(len(counts)), counts)[ends]
-            some, first = np.unique(owners, return_index=True)
-            if len(some):
-                sums[some] += np.add.reduceat(self._table[words[ends]], first, axis=0)
+            words, ends = whole_words(laid.tokens, self._continues, self._words)
+            order = np.argsort(np.concatenate([owners, owners[ends]]), kind="stable")
+            rows = np.concatenate([rows, words[ends]])[order]
+            weights = np.concatenate([weights, weights[ends]])[order]
+            owners = np.concatenate([owners, owners[ends]])[order]
+        if asked:
+            weights = weights * self._asked[rows]
+        sums = np.zeros((len(laid.counts), self._table.shape[1]), np.float32)
+        some, first = np.unique(owners, return_index=True)
+        if len(some):
+            sums[some] = np.add.reduceat(self._table[rows] * weights[:, None], first, axis=0)
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+class _Laid:
+    """Texts as tokens, one behind the other."""
+
+    def __init__(self, texts: Sequence[Sequence[int]]) -> None:
+        self.counts = np.array([len(each) for each in texts], np.int64)
+        self.tokens = np.fromiter(chain.from_iterable(texts), np.int64, int(self.counts.sum()))
+        self.owners = np.repeat(np.arange(len(self.counts)), self.counts)
+
+    def places(self, sep: int) -> Tokens:
+        """The how-manieth part of its text each token stands in."""
+        parts = self._parts(sep)
+        starts = (np.cumsum(self.counts) - self.counts)[self.counts > 0]
+        return np.asarray(parts - np.repeat(parts[starts], self.counts[self.counts > 0]), np.int64)
+
+    def distances(self, sep: int, mask: int) -> Tokens:
+        """How far each token is from the first gap of its part; -1 where it has none."""
+        parts = self._parts(sep)
+        gaps = np.flatnonzero(self.tokens == mask)[::-1]
+        place = np.full(int(parts.max(initial=-1)) + 1, -1)
+        place[parts[gaps]] = gaps
+        gap = place[parts]
+        return np.where(gap >= 0, np.abs(np.arange(len(parts)) - gap), -1)
+
+    def _parts(self, sep: int) -> Tokens:
+        ends = self.tokens == sep
+        return np.asarray(np.cumsum(ends) - ends, np.int64)
 
 
 def continuing(path: Path, tokens: int) -> npt.NDArray[np.bool_]:

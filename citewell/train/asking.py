@@ -79,6 +79,10 @@ class Asking:
         own = citing[:, None] == papers
         return _among(keys, self._answers) | own | ((citing >= 0)[:, None] & _among(cited, self._cites))
 
+    def beside(self, questions: Tensor, papers: Tensor) -> Tensor:
+        """As `may_answer`, less those that answer: neither right nor wrong."""
+        return self.may_answer(questions, papers) & ~self.answers(questions, papers)
+
     def answers(self, questions: Tensor, papers: Tensor) -> Tensor:
         """For each question and its row of papers whether these answer it; -1 is no paper."""
         return _among(questions[:, None] << 32 | papers, self._answers)
@@ -91,8 +95,16 @@ class Asking:
         """The papers, or sentences, of a set."""
         return torch.nonzero((self.paper_set == place) & (self.paper_sentence == sentences)).flatten()
 
-    def best(self, questions: Tensor, pool: Tensor, vectors: Tensor, ask: Vectors, size: int, hide: bool) -> Iterator[Tensor]:
-        """The best papers of a pool for some questions at a time, none from their future; `hide`: none that may answer.
+    def best(
+        self,
+        questions: Tensor,
+        pool: Tensor,
+        vectors: Tensor,
+        ask: Vectors,
+        size: int,
+        hide: Callable[[Tensor, Tensor], Tensor] | None = None,
+    ) -> Iterator[Tensor]:
+        """The best papers of a pool for some questions at a time, none from their future and none to `hide`.
 
         Where fewer than `size` are left, the rest of a row is -1.
         """
@@ -102,8 +114,8 @@ class Asking:
                 (self.paper_date[pool] == 0)[None] & (self.date[some, None] < 9999_0000)
             )
             unseen |= pool[None] == self.citing[some, None]
-            if hide:
-                unseen |= self.may_answer(some, pool)
+            if hide is not None:
+                unseen |= hide(some, pool)
             scores, places = scores.masked_fill_(unseen, float("-inf")).topk(min(size, len(pool)), dim=1)
             yield torch.where(scores > float("-inf"), pool[places], -1)
 
@@ -113,7 +125,7 @@ class Asking:
         drawn = torch.randperm(len(group.questions), generator=generator)[:sample].to(self.device)
         questions = group.questions[drawn]
         recall, first = [], []
-        for some, best in zip(questions.split(_AT_ONCE), self.best(questions, pool, vectors, ask, 100, False), strict=True):
+        for some, best in zip(questions.split(_AT_ONCE), self.best(questions, pool, vectors, ask, 100), strict=True):
             right = self.answers(some, best)
             recall.append(right[:, :10].sum(1) / self.wanted(some).clamp(max=10**6))
             rank = torch.where(right.any(1), right.float().argmax(1) + 1, 10**9)

@@ -1,8 +1,10 @@
 """The cross-encoder: question and candidate read together, a score for the pair.
 
-It is trained on the candidates of our own retrieval: for each question one paper that answers it among others that the encoder
-holds to be as good. A large one is trained first, and a small one, made of some of its layers, learns from the answers and from
-the large one's scores. Only numpy and torch are needed: ``python -m citewell.train.cross_encoder PACK ENCODER RECIPE OUT``.
+It is trained on the candidates of our own retrieval: of the papers that the encoder finds for a question, one that answers it
+and some of the others. An answer that the encoder does not find is none to learn from: among others that it does find it would
+teach that what is unlike the question is right. A large one is trained first, and a small one, made of some of its layers,
+learns from the answers and from the large one's scores. Only numpy and torch are needed:
+``python -m citewell.train.cross_encoder PACK ENCODER RECIPE OUT``.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from citewell.train.about import RECIPE, write_about
 from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, Bert, read_bert, write_bert
 from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.encoder import CHECKPOINT, Numbers, Training, compiled, device_called, export_onnx, numbers_of
+from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, export_onnx, numbers_of
 from citewell.train.packs import load
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
@@ -100,20 +102,17 @@ class Listwise:
         self, model: CrossEncoder, finder: Training, pairs: Pairs, numbers: CrossNumbers, teacher: CrossEncoder | None = None
     ) -> None:
         self.model, self._finder, self._pairs, self._numbers = model, finder, pairs, numbers
-        self._forward = compiled(model, finder.device)
-        self._teacher = None if teacher is None else compiled(teacher.eval(), finder.device)
+        self._teacher = None if teacher is None else teacher.eval()
 
     def before(self, step: int) -> dict[str, float]:
         """Candidates are found once."""
-        return {} if self._finder.has_mined else self._finder.mine()
+        return {} if self._finder.has_mined else self._finder.mine(answers=True)
 
     def loss(self) -> Tensor:
         """Of some questions: the right papers, and the teacher's scores where there is one."""
-        questions, papers, years = self._drawn()
-        texts = self._pairs(questions, papers, years)
-        scores = self._scores(self._forward, texts).view(papers.shape)
-        right = torch.zeros_like(scores)
-        right[:, 0] = 1
+        questions, papers, right = self._drawn()
+        texts = self._pairs(questions, papers, self._finder.asking.year[questions])
+        scores = self._scores(self.model, texts).view(papers.shape)
         loss = losses.listwise(scores, right)
         if self._teacher is None:
             return loss
@@ -122,14 +121,15 @@ class Listwise:
         return loss + self._numbers.teacher * losses.likeness(scores, wanted, 1.0)
 
     def _drawn(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Questions of one set and task, their candidates (the right one first), and the years that they are asked in."""
-        asking = self._finder.asking
-        known, wrong = self._finder.drawn_hard()
+        """Questions of one set and task, some of their candidates, a right one first, and which of them are right."""
+        known, found = self._finder.drawn_hard()
         places = torch.randperm(len(known), device=known.device)[: self._numbers.lists]
-        questions = known[places]
-        order = torch.rand(len(places), wrong.shape[1], device=known.device).argsort(1)[:, : self._numbers.length - 1]
-        papers = torch.cat([asking.one_answer(questions)[:, None], wrong[places].gather(1, order)], dim=1)
-        return questions, papers, asking.year[questions]
+        questions, papers = known[places], found[places]
+        right = self._finder.asking.answers(questions, papers)
+        luck = torch.rand(papers.shape, device=papers.device)
+        first = torch.where(right, luck, -1.0).argmax(1, keepdim=True)
+        order = luck.scatter(1, first, 2.0).argsort(1, descending=True)[:, : self._numbers.length]
+        return questions, papers.gather(1, order), right.gather(1, order).float()
 
     def _scores(self, model: Callable[..., Tensor], texts: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
         kind = self._finder.device.type
@@ -148,9 +148,7 @@ class Listwise:
             before = int(finder.arrays["train_until"][group.set]) + 1
             vectors = finder.dev_vectors(group.set, group.sentences, pool, before)
             questions = group.questions[: numbers.dev_questions]
-            best = torch.cat(
-                list(finder.asking.best(questions, pool, vectors, finder.question_vectors, numbers.dev_depth, hide=False))
-            )
+            best = torch.cat(list(finder.asking.best(questions, pool, vectors, finder.question_vectors, numbers.dev_depth)))
             parts = zip(questions.split(_AT_ONCE), best.split(_AT_ONCE), strict=True)
             ranked = torch.cat([self._ranked(some, papers, before) for some, papers in parts])
             right = finder.asking.answers(questions, ranked)
@@ -163,7 +161,7 @@ class Listwise:
     def _ranked(self, questions: Tensor, papers: Tensor, before: int) -> Tensor:
         """Papers in rows, by their scores; -1, which is no paper, last."""
         texts = self._pairs(questions, papers.clamp(min=0), torch.full_like(questions, before))
-        scores = self._scores(self._forward, texts).view(papers.shape).masked_fill(papers < 0, float("-inf"))
+        scores = self._scores(self.model, texts).view(papers.shape).masked_fill(papers < 0, float("-inf"))
         return papers.gather(1, scores.argsort(1, descending=True))
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from citewell.errors import CitewellError
 from citewell.models.inputs import FILE as BUDGETS
@@ -124,7 +124,6 @@ class Training:
             raise CitewellError("the sets have no question of the train years; name others")
         self.model = read_bert(base, numbers.dropout).to(device)
         self._bf16 = device.type == "cuda"
-        self._forward = compiled(self.model, device)
         spread = np.array([group.pairs for group in self.groups], float) ** numbers.evenness
         self._shares = spread / spread.sum()
         self._random = np.random.default_rng(numbers.seed)
@@ -188,7 +187,7 @@ class Training:
     def encode(self, tokens: Tokens) -> Tensor:
         order, parts = tokens.by_length(_PARTS)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._bf16):
-            vectors = torch.cat([mean_vector(self._forward(part.ids, part.mask), part.mask) for part in parts])
+            vectors = torch.cat([mean_vector(self.model(part.ids, part.mask), part.mask) for part in parts])
         return vectors[order.argsort()]
 
     @property
@@ -218,10 +217,14 @@ class Training:
         return self.mine() if step in self.numbers.mine_at else {}
 
     @torch.no_grad()
-    def mine(self) -> dict[str, float]:
-        """For questions of every group the best papers that do not answer them, by the vectors of the moment."""
+    def mine(self, answers: bool = False) -> dict[str, float]:
+        """For questions of every group the best papers that do not answer them, by the vectors of the moment.
+
+        `answers`: those that do are among them, and only questions are kept that have some.
+        """
         started = time.monotonic()
         known: dict[tuple[int, int, int], Tensor] = {}
+        hide = self.asking.beside if answers else self.asking.may_answer
         for at, group in enumerate(self.groups):
             questions = self._drawn_most(group)
             years = self.asking.year[questions]
@@ -235,10 +238,10 @@ class Training:
                 if (group.set, group.sentences, year) not in known:
                     known[group.set, group.sentences, year] = self.paper_vectors(pool, year)
                 vectors = known[group.set, group.sentences, year]
-                best = torch.cat(
-                    list(self.asking.best(some, pool, vectors, self.question_vectors, self.numbers.mined, hide=True))
-                )
+                best = torch.cat(list(self.asking.best(some, pool, vectors, self.question_vectors, self.numbers.mined, hide)))
                 enough = (best >= 0).all(1)  # in the first years there may be fewer papers
+                if answers:
+                    enough &= self.asking.answers(some, best).any(1)
                 kept.append(some[enough])
                 found.append(best[enough])
             if sum(map(len, kept)):
@@ -289,11 +292,6 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
     write_bert(training.model, out)
     write_about(out, inputs, recipe, training.arrays, base)
     return training.model
-
-
-def compiled(model: nn.Module, device: torch.device) -> Callable[..., Tensor]:
-    """The model as it is run, on a GPU compiled; its weights stay where they are."""
-    return torch.compile(model, dynamic=True) if device.type == "cuda" else model
 
 
 def numbers_of(kind: type[Kind], recipe: Mapping[str, Any], section: str) -> Kind:

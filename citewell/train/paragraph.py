@@ -210,7 +210,7 @@ class Training:
                 pool = whole.asking.pool(group.set, group.sentences)
                 vectors = whole.paper_vectors(pool, int(self.arrays["train_until"][group.set]) + 1)
                 questions = group.questions[: self.numbers.dev_sample]
-                best = torch.cat(list(whole.asking.best(questions, pool, vectors, whole.question_vectors, 100, False)))
+                best = torch.cat(list(whole.asking.best(questions, pool, vectors, whole.question_vectors, 100)))
                 name = group.name(self.arrays)
                 found |= {f"{name} {key}": value for key, value in measured(whole.asking, questions, best).items()}
         precisions = [value for key, value in found.items() if key.endswith(" Rprec")]

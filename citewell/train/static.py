@@ -1,9 +1,9 @@
-"""The static encoder: one vector a token, a text being their mean, in which those near the gap of a query count more.
+"""The static encoder: one vector a token, a text being their sum, weighted as `citewell.models.static` says.
 
 A word of several tokens, as many a gene or a method is, has a vector of its own besides theirs: those that its hash falls to.
 A token has a weight of its own in queries: what says much of a paper may say little of what is asked for. It all starts from
-what the encoder makes of each token alone, brought to fewer dimensions, and is learned from the same pairs and from how the
-encoder, which reads every question once, scores the papers of each batch. Only numpy and torch are needed:
+what the encoder makes of each token alone, brought to fewer dimensions, and is learned, the weights too, from the same pairs
+and from how the encoder, which reads every question once, scores the papers of each batch. Only numpy and torch are needed:
 ``python -m citewell.train.static PACK ENCODER RECIPE OUT``.
 """
 
@@ -28,7 +28,7 @@ from torch.nn import functional
 
 from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
-from citewell.models.static import FACTOR, HASHED, LONGEST, continuing
+from citewell.models.static import FACTOR, HASHED, KINDS, LONGEST, continuing
 from citewell.models.static import FILE as SERVED
 from citewell.train import losses
 from citewell.train.about import RECIPE, TOKENIZER, write_about, write_card
@@ -54,9 +54,11 @@ class StaticNumbers:
     """At so many tokens from the gap what a token counts has fallen to about a third of the way to `far`; learned from here."""
     far: float = 0.15
     """What the furthest count; learned from here."""
-    paper: int = 512
+    beside: float = 0.3
+    """What the citing title and abstract count beside what is asked; learned from here."""
+    paper: int = 1200
     """Tokens of a paper: more than the encoder reads, since here they cost nothing."""
-    contexts: int = 12
+    contexts: int = 30
     """How many contexts of a paper, likewise."""
     words: int = 0
     """How many vectors the words of several tokens share."""
@@ -78,23 +80,28 @@ class Static(nn.Module):
         self.table = nn.Parameter(table)
         self.log_asked = nn.Parameter(torch.zeros(len(table)))
         """How much more a token counts in a query than in a paper."""
-        self.log_reach = nn.Parameter(torch.tensor(math.log(numbers.reach)))
-        self.log_far = nn.Parameter(torch.tensor(math.log(numbers.far)))
+        self.log_near = nn.Parameter(torch.tensor([[math.log(numbers.reach), math.log(numbers.far)]] * 2))
+        """How fast tokens lose weight with their distance from the gap, and what the furthest count; of queries, of papers."""
+        self.log_kinds = nn.Parameter(torch.tensor([[1.0, numbers.beside, numbers.beside], [1.0] * KINDS]).log())
+        """What each kind of part counts; likewise."""
 
     def papers(self, tokens: Tokens) -> Tensor:
-        return self._summed(tokens, torch.ones_like(tokens.ids, dtype=torch.float32), asked=False)
+        places, distances = _parts(tokens)
+        kinds = torch.where(distances >= 0, 1, torch.where(places == 0, 0, 2))
+        return self._summed(tokens, self._weights(tokens, distances, kinds, 1), asked=False)
 
     def questions(self, tokens: Tokens) -> Tensor:
-        """As `citewell.models.static` does it: tokens count by their distance from the gap, where there is one."""
-        gaps = tokens.ids == MASK
-        place = torch.where(gaps.any(1), gaps.float().argmax(1), -1)
-        distance = (torch.arange(tokens.ids.shape[1], device=tokens.ids.device) - place[:, None]).abs()
-        far = self.log_far.exp()
-        near = far + (1 - far) * torch.exp(-distance / self.log_reach.exp())
-        return self._summed(tokens, torch.where(place[:, None] >= 0, near, 1.0), asked=True)
+        places, distances = _parts(tokens)
+        return self._summed(tokens, self._weights(tokens, distances, places.clamp(max=KINDS - 1), 0), asked=True)
+
+    def _weights(self, tokens: Tokens, distances: Tensor, kinds: Tensor, side: int) -> Tensor:
+        reach, far = self.log_near[side].exp()
+        near = torch.where(distances >= 0, far + (1 - far) * torch.exp(-distances / reach), 1.0) * _counted(tokens)
+        held = torch.zeros(len(kinds), KINDS, device=near.device).scatter_add(1, kinds, near)
+        return near * (self.log_kinds[side].exp() / held.clamp(min=1e-9).sqrt()).gather(1, kinds)
 
     def _summed(self, tokens: Tokens, weights: Tensor, asked: bool) -> Tensor:
-        rows, counted = tokens.ids, tokens.mask & (tokens.ids != CLS) & (tokens.ids != SEP)
+        rows, counted = tokens.ids, _counted(tokens)
         if self._words:
             words, whole = self._whole_words(tokens)
             rows, counted, weights = torch.cat([rows, words], 1), torch.cat([counted, whole], 1), weights.repeat(1, 2)
@@ -117,6 +124,21 @@ class Static(nn.Module):
             hashes = torch.where(continues, (before * FACTOR + ids) & HASHED, ids)
         ends = continues & ~functional.pad(continues[:, 1:], (0, 1))
         return len(self._continues) + hashes % self._words, ends
+
+
+def _counted(tokens: Tokens) -> Tensor:
+    """Which tokens say something."""
+    return tokens.mask & (tokens.ids != CLS) & (tokens.ids != SEP)
+
+
+def _parts(tokens: Tokens) -> tuple[Tensor, Tensor]:
+    """The how-manieth part of its text each token stands in, and how far from the first gap of it; -1 where it has none."""
+    ends = (tokens.ids == SEP).long()
+    places = ends.cumsum(1) - ends
+    columns = torch.arange(ends.shape[1], device=ends.device).expand(ends.shape)
+    gaps = torch.where(tokens.ids == MASK, columns, ends.shape[1])
+    first = torch.full_like(ends, ends.shape[1]).scatter_reduce(1, places, gaps, "amin").gather(1, places)
+    return places, torch.where(first < ends.shape[1], (columns - first).abs(), -1)
 
 
 @torch.no_grad()
@@ -187,7 +209,7 @@ def fit(
     steps = Steps(learning.model, optimizer, teacher, out, checkpoint, watcher)
     steps.run(numbers.steps, numbers.rate, numbers.warmup, learning.loss, learning.dev, numbers.dev_every)
     model = learning.model
-    parts = {"table": model.table, "asked": model.log_asked.exp(), "near": torch.stack([model.log_reach, model.log_far]).exp()}
+    parts = {"table": model.table, "asked": model.log_asked.exp(), "near": model.log_near.exp(), "kinds": model.log_kinds.exp()}
     np.savez(out / TABLE, **{name: part.detach().float().cpu().numpy().astype(np.float16) for name, part in parts.items()})
     write_about(out, inputs, recipe, teacher.arrays, encoder)
     return learning.model
@@ -202,11 +224,11 @@ def export(weights: Path, target: Path) -> None:
     recipe = json.loads((weights / RECIPE).read_text("utf-8"))
     words = np.int64(numbers_of(StaticNumbers, recipe, "static").words)
     with np.load(weights / TABLE) as found:
-        table, asked, near = (found[name].astype(np.float32) for name in ("table", "asked", "near"))
+        table, asked, near, kinds = (found[name].astype(np.float32) for name in ("table", "asked", "near", "kinds"))
     scales = np.abs(table).max(axis=1) / 127
     codes = np.rint(table / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8)
     part = target / f"part-of-{SERVED}"
-    np.savez_compressed(part, codes=codes, scales=scales, asked=asked, near=near, words=words)
+    np.savez_compressed(part, codes=codes, scales=scales, asked=asked, near=near, kinds=kinds, words=words)
     part.rename(target / SERVED)
 
 

@@ -46,6 +46,16 @@ def test_mined_papers_are_wrong_and_not_from_the_future(training: Any) -> None:
             assert {int(asked["paper_set"][paper]) for paper in papers} == {int(asked["question_set"][question])}
 
 
+def test_candidates_hold_an_answer_and_nothing_that_may_be_one(training: Any) -> None:
+    assert training.mine(answers=True)["mined"] > 0
+    for known, found in training._hard.values():
+        for question, papers in zip(known.tolist(), found.tolist(), strict=True):
+            citing = int(training.arrays["question_citing"][question])
+            right = set(papers) & answers(training, question)
+            assert right, "one whose answers are not found teaches nothing"
+            assert citing < 0 or not (set(papers) - right) & cited(training, citing)
+
+
 def test_a_question_that_has_too_few_wrong_papers_gets_none(training: Any) -> None:
     object.__setattr__(training.numbers, "mined", 23)  # of 2016 and 2017 there are 24 papers, some of which are right
     training.mine()
@@ -60,7 +70,7 @@ def test_the_best_are_by_score_and_the_rest_of_a_row_is_empty(training: Any) -> 
     group = next(group for group in asking.groups("dev") if group.name(training.arrays) == "small local")
     pool = asking.pool(group.set, group.sentences)
     vectors, asked = torch.randn(len(pool), 4), torch.randn(len(group.questions), 4)
-    found = torch.cat(list(asking.best(group.questions, pool, vectors, lambda some: asked[: len(some)], len(pool), False)))
+    found = torch.cat(list(asking.best(group.questions, pool, vectors, lambda some: asked[: len(some)], len(pool))))
     for row, question in enumerate(group.questions.tolist()):
         date, citing = int(asking.date[question]), int(asking.citing[question])
         seen = [paper for paper in pool.tolist() if 0 < asking.paper_date[paper] <= date and paper != citing]

@@ -232,7 +232,7 @@ def test_the_exported_static_encoder_is_the_one_that_was_trained_but_for_roundin
     made = load("mine-static")
     assert isinstance(made, StaticEncoder)
     read, taught = Inputs.read(models / "mine-static"), Inputs.read(fitted)
-    assert read and taught and read == replace(taught, paper=512, contexts=12), "it reads more of papers than its teacher"
+    assert read and taught and read == replace(taught, paper=1200, contexts=30), "it reads more of papers than its teacher"
     table = model.table.detach().numpy()
     with np.load(models / "mine-static" / "table.npz") as served:
         assert served["codes"].dtype == np.int8 and served["scales"].dtype == np.float32
