@@ -45,6 +45,7 @@ from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
 _YEARS = 1 << 14
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -205,10 +206,8 @@ class Training:
         for group, questions, papers in self._dev:
             until = int(self.arrays["train_until"][group.set])
             before = self.asking.year[questions].clamp(max=until + 1)
-            orders = [
-                ranked(row[None], self.scores(question[None], row[None], year[None]))
-                for question, row, year in zip(questions, papers, before, strict=True)
-            ]
+            some = zip(*(part.split(_AT_ONCE) for part in (questions, papers, before)), strict=True)
+            orders = [ranked(rows, self.scores(asked, rows, years)) for asked, rows, years in some]
             measures = measured(self.asking, questions, torch.cat(orders))
             found |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
         firsts = [value for key, value in found.items() if key.endswith(" RR")]
