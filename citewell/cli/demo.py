@@ -34,6 +34,7 @@ def command(folder: Path, size: int, as_json: bool) -> None:
     outcome = library.add([demo.path("library.jsonl")])
     draft.write_bytes(demo.path("draft.txt").read_bytes())
     best = pipeline()
+    best.prepare(library)
     answers: Answers = [(query, best.suggest(library, query, size)) for query in queries_of_draft(draft, None)]
     if as_json:
         print_json(answers_as_json(answers))

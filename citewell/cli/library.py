@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from citewell.library.standing import Standing
     from citewell.retrieve.trained import Model
 
-_USUAL = ("minilm", "own")
-"""The encoder and the text that ``encode`` takes if none is named."""
-
-
 _TEXTS = ("own", "cited", "citing", "own+cited", "own+citing")
 
 
@@ -66,8 +62,9 @@ def _of_vectors(standing: Standing) -> str:
         return f"{which}: {standing.papers:,} of {standing.of:,} papers; being encoded now{left}"
     if standing.complete:
         return f"{which}: {standing.papers:,} papers"
-    usual = (standing.encoder, standing.text) == _USUAL
-    command = "citewell library encode" + ("" if usual else f" --encoder {standing.encoder} --text {standing.text}")
+    from citewell.library.standing import command_for
+
+    command = command_for(standing.encoder, standing.text)
     if standing.papers == standing.of:
         return f"{which}: {standing.papers:,} papers, some of which may have changed; '{command}' looks"
     return f"{which}: {standing.papers:,} of {standing.of:,} papers; '{command}' goes on"
@@ -144,27 +141,35 @@ def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
 
 
 @command.command("encode")
-@click.option("--encoder", "name", default=_USUAL[0], show_default=True, help="Which encoder; see docs/how-it-works.md.")
-@click.option("--text", type=click.Choice(_TEXTS), default=_USUAL[1], show_default=True, help="Which text.")
+@click.option("--encoder", "name", help="This encoder alone; default: those that suggestions use.")
+@click.option(
+    "--text", type=click.Choice(_TEXTS), default="own", show_default=True, help="Which text, of an encoder that is named."
+)
 @library_option
 @json_option
-def encode(name: str, text: str, library: Library, as_json: bool) -> None:
-    """Give papers the vectors that dense retrieval needs, where they are new or have changed.
+def encode(name: str | None, text: str, library: Library, as_json: bool) -> None:
+    """Give papers the vectors that suggestions by meaning need, where they are new or have changed.
 
     Killed or interrupted, it goes on where it was the next time. While another process makes them ('citewell add' starts one),
     it waits for that one and shows how far it is.
     """
     from citewell.cli.progress import Bar
-    from citewell.library.standing import at_work, encode_openly, follow
+    from citewell.library.standing import at_work, encode_openly, follow, kept
     from citewell.library.vectors import Shelf
 
-    if at_work(library, name, text):
+    wanted = [(name, text)] if name else kept()
+    if any(at_work(library, *pair) for pair in wanted):
         tell(["another process is making these vectors already; waiting for it"])
+    done = []
     with library, Bar() as bar:
-        follow(library, name, text, bar.indexing, bar.indexed)
-        made = encode_openly(library, name, text, bar.indexing, bar.indexed)
-    count = Shelf(library.folder, name, text).count()
+        for encoder, of in wanted:
+            follow(library, encoder, of, bar.indexing, bar.indexed)
+            made = encode_openly(library, encoder, of, bar.indexing, bar.indexed)
+            count = Shelf(library.folder, encoder, of).count()
+            done.append({"encoder": encoder, "text": of, "encoded": made, "vectors": count})
     if as_json:
-        print_json({"encoder": name, "text": text, "encoded": made, "vectors": count})
-    else:
-        click.echo(f"{made:,} papers encoded; {count:,} have a {name} vector of their {text} text")
+        print_json(done)
+        return
+    for each in done:
+        vectors = f"{each['vectors']:,} have a {each['encoder']} vector of their {each['text']} text"
+        click.echo(f"{each['encoded']:,} papers encoded; {vectors}")

@@ -24,7 +24,7 @@ from citewell.library.vectors import Floats, Shelf, shelves
 from citewell.models import encoder as encoders
 from citewell.models.inputs import PaperText
 
-KEPT = (("minilm", "own"),)
+KEPT = (("citewell-static", "own+cited"), ("citewell", "own+cited"))
 """The vectors that an add brings up to date by itself: encoder and text, in the order in which they are made."""
 _LOOK_EVERY = 0.3
 
@@ -71,7 +71,7 @@ def standings(library: Library) -> list[Standing]:
 
 
 def _shelves(library: Library) -> Iterator[tuple[str, str]]:
-    wanted = _kept()
+    wanted = kept()
     yield from wanted
     yield from (pair for pair in shelves(library.folder) if pair[1] in TEXTS and pair not in wanted)
 
@@ -98,11 +98,18 @@ def _behind(library: Library, shelf: Shelf, text: str) -> bool:
 def lacking(library: Library) -> list[tuple[str, str]]:
     """The vectors that are to be kept up to date, can be, and are not, as the library is on disk now."""
     library.reload()
-    return [(name, text) for name, text in _kept() if _behind(library, Shelf(library.folder, name, text), text)]
+    return [(name, text) for name, text in kept() if _behind(library, Shelf(library.folder, name, text), text)]
 
 
-def _kept() -> list[tuple[str, str]]:
+def kept() -> list[tuple[str, str]]:
+    """Encoders and texts of `KEPT`, as far as their weights are there."""
     return [pair for pair in KEPT if encoders.available(pair[0])]
+
+
+def command_for(name: str, text: str) -> str:
+    """The command that makes these vectors."""
+    options = "" if (name, text) in KEPT else f" --encoder {name}" + ("" if text == "own" else f" --text {text}")
+    return f"citewell library encode{options}"
 
 
 def at_work(library: Library, name: str, text: str) -> bool:

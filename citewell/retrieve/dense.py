@@ -17,6 +17,7 @@ from citewell.errors import CitewellError
 from citewell.library.encoding import encode, missing, near_mark, paper_texts
 from citewell.library.library import Library
 from citewell.library.neighbours import Neighbours
+from citewell.library.standing import command_for
 from citewell.library.vectors import Shelf
 from citewell.models import encoder, weights
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Ranking, Reason
@@ -160,9 +161,7 @@ class Dense:
 
     def _remedy(self) -> str:
         """The command that makes the vectors."""
-        chosen = (("encoder", self.encoder), ("text", self.text))
-        options = [f" --{name} {value}" for name, value in chosen if value != getattr(Dense, name)]
-        return f"'citewell library encode{''.join(options)}'"
+        return f"'{command_for(self.encoder, self.text)}'"
 
 
 def _of_form(query: Query, form: str) -> Query:

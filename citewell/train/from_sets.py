@@ -140,10 +140,8 @@ def pack_figures(path: Path) -> dict[str, Any]:
 def _write(
     recipe: PackRecipe, sets: Sequence[Path], path: Path, base: Path, budgets: Inputs, made_of: str, watcher: Watcher
 ) -> None:
-    try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise CitewellError("to pack texts needs tokenizers; install it with: pip install 'citewell[dense]'") from None
+    from tokenizers import Tokenizer
+
     from citewell.models.inputs import Reader
     from citewell.train.packing import pack
     from citewell.train.pairs import read_source
