@@ -3,13 +3,12 @@
 The candidates are the best of each pipeline (`of`), and each that can score says what it thinks of those of the others;
 pipelines that only score (`also`) say what they think of them all. There are trees for each task. What the trees do not see,
 the tail of the rankings, follows in the order of reciprocal ranks. Where there are `readers`, which are too slow to score every
-candidate, they read those that the trees hold to be best, and second trees, which know what the readers say, order these anew.
-The reason given with a paper names the signals that lifted it most.
+candidate, they read those that the trees hold to be best, and second trees add to the scores of these what the readers say. The
+reason given with a paper names the signals that lifted it most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.fuse.components import Component, Fusion, side_by_side
-from citewell.fuse.signals import SEEDS, Signals, signals, with_scores
+from citewell.fuse.signals import SEEDS, Signals, of_readers, signals
 from citewell.models import weights
 from citewell.models.trees import Trees, checked
 from citewell.papers import Ranking, Reason
@@ -28,11 +27,11 @@ from citewell.retrieve.request import Request
 
 _K = 20.0
 _SHOWN = 3
+_LITTLE = 0.005
+"""What adds no more than this is not shown."""
 
 READ = "-read"
 """The second trees' files end so."""
-FIRST = "first"
-"""The signal of the second trees that is what the first ones thought."""
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -43,6 +42,16 @@ class Scored(NamedTuple):
 
     papers: Numbers
     scores: Floats
+
+
+class Read(NamedTuple):
+    """The candidates that were read, best first."""
+
+    papers: Numbers
+    before: Floats
+    """What the first trees think of them."""
+    said: Signals
+    """What the readers say of them."""
 
 
 class Scorer(Component, Protocol):
@@ -78,8 +87,8 @@ class Learned(Fusion):
         order, weighed = self.candidates(request)
         found = self._weighed(request)
         if self.readers:
-            best, table = self.second_signals(request)
-            found = _before(best, self._trees(request, table, READ).scores(table.rows), found)
+            read = self._read(request)
+            found = _before(read.papers, read.before + self._trees(request, read.said, READ).scores(read.said.rows), found)
         # Those that were not weighed come after those that were.
         rest = order[~np.isin(order, weighed)]
         found = _before(found.papers, found.scores, Scored(rest, -np.arange(len(rest)) / max(1, len(rest))))
@@ -87,24 +96,29 @@ class Learned(Fusion):
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         found = super().reasons(request, papers)
-        explained: set[int] = set()
-        for kind, (weighed, table) in self._tables(request).items():
-            place = {num: at for at, num in enumerate(weighed.tolist())}
-            shown = [num for num in papers if num in place and num not in explained]
-            explained.update(shown)
-            if not shown:
-                continue
-            shares = self._trees(request, table, kind).shares(table.rows[[place[num] for num in shown]])
-            for num, row in zip(shown, shares, strict=True):
-                if lifted := _by_signal(table.names, row)[:_SHOWN]:
-                    said = ", ".join(f"{name} +{share:.2f}" for name, share in lifted)
-                    found.setdefault(num, []).append(Reason("shares", f"lifted by {said}", [name for name, _ in lifted]))
+        for num, shares in self._shares(request, papers).items():
+            if lifted := sorted(((name, share) for name, share in shares.items() if share > _LITTLE), key=_by_share)[:_SHOWN]:
+                said = ", ".join(f"{name} +{share:.2f}" for name, share in lifted)
+                found.setdefault(num, []).append(Reason("shares", f"lifted by {said}", [name for name, _ in lifted]))
         return found
 
-    def _tables(self, request: Request) -> dict[str, tuple[Numbers, Signals]]:
-        """The signals that papers were ordered by, the last ones first."""
-        first = {"": self.signals(request)}
-        return {READ: self.second_signals(request), **first} if self.readers else first
+    def _shares(self, request: Request, papers: list[int]) -> dict[int, dict[str, float]]:
+        """What each signal adds to the scores of papers, ranks and scores of one pipeline taken together."""
+        tables = [("", *self.signals(request))]
+        if self.readers:
+            read = self._read(request)
+            tables.append((READ, read.papers, read.said))
+        found: dict[int, dict[str, float]] = {}
+        for kind, weighed, table in tables:
+            place = {num: at for at, num in enumerate(weighed.tolist())}
+            shown = [num for num in papers if num in place]
+            shares = self._trees(request, table, kind).shares(table.rows[[place[num] for num in shown]])
+            for num, row in zip(shown, shares, strict=True):
+                totals = found.setdefault(num, {})
+                for name, share in zip(table.names, row.tolist(), strict=True):
+                    whole = name.removesuffix(" rank").removesuffix(" score").removesuffix(" behind")
+                    totals[whole] = totals.get(whole, 0.0) + share
+        return found
 
     def candidates(self, request: Request) -> tuple[Numbers, Numbers]:
         """All papers that were found, by reciprocal ranks, and those of them that are weighed."""
@@ -133,21 +147,21 @@ class Learned(Fusion):
         """The candidates that are weighed, and their signals: what training learns from."""
         return self.candidates(request)[1], self._signals(request)
 
-    def second_signals(self, request: Request) -> tuple[Numbers, Signals]:
-        """The candidates that are read, and their signals with what the readers say."""
+    def _read(self, request: Request) -> Read:
+        """The best by the first trees, and what the readers say of them."""
 
-        def work_out() -> tuple[Numbers, Signals]:
-            _, weighed = self.candidates(request)
-            scores = self._weighed(request).scores
-            return self.with_readers(request, scores, np.lexsort((weighed, -scores))[: self.read])
+        def work_out() -> Read:
+            return self.read_best(request, self._weighed(request).scores)
 
-        return request.remember(f"second signals of {self.model} {self.depth} {self.read}", work_out)
+        return request.remember(f"best of {self.model} {self.depth} {self.read}, read", work_out)
 
-    def with_readers(self, request: Request, scores: Floats, places: Numbers) -> tuple[Numbers, Signals]:
-        """The candidates at some places, best first, and their signals with what was thought of them and the readers say."""
-        best = self.candidates(request)[1][places]
+    def read_best(self, request: Request, scores: Floats) -> Read:
+        """The best of the candidates that are weighed, by such scores, and what the readers say of them."""
+        _, weighed = self.candidates(request)
+        places = np.lexsort((weighed, -scores))[: self.read]
+        best = weighed[places]
         said = {reader.name: reader.score(request, best).astype(np.float64) for reader in self.readers}
-        return best, with_scores(self._signals(request), places, {FIRST: scores[places], **said})
+        return Read(best, scores[places], of_readers(said))
 
     def _weighed(self, request: Request) -> Scored:
         """What the first trees think of the candidates."""
@@ -184,10 +198,5 @@ def _loaded(model: str, task: str, kind: str) -> Trees:
     return Trees.load(path)
 
 
-def _by_signal(names: Sequence[str], row: npt.NDArray[np.float64]) -> list[tuple[str, float]]:
-    """What each signal adds, ranks and scores of one pipeline taken together, the most first; only what lifts."""
-    totals: dict[str, float] = {}
-    for name, share in zip(names, row.tolist(), strict=True):
-        whole = name.removesuffix(" rank").removesuffix(" score").removesuffix(" behind")
-        totals[whole] = totals.get(whole, 0.0) + share
-    return sorted(((name, share) for name, share in totals.items() if share > 0.005), key=lambda pair: -pair[1])
+def _by_share(lifted: tuple[str, float]) -> float:
+    return -lifted[1]

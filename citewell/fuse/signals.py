@@ -92,15 +92,14 @@ def _of_scores(scores: Mapping[str, npt.NDArray[np.float32]]) -> dict[str, Float
     return found
 
 
-def with_scores(some: Signals, places: Numbers, scores: Mapping[str, Floats]) -> Signals:
-    """The rows at some places, with further scores of the papers there."""
+def of_readers(scores: Mapping[str, Floats]) -> Signals:
+    """What readers say of some papers: their scores, how far these are behind the best one, and their ranks."""
     columns: dict[str, Floats] = {}
     for name, column in scores.items():
         columns[f"{name} score"] = column
         columns[f"{name} behind"] = column.max(initial=-np.inf) - column
         columns[f"{name} rank"] = np.log(1.0 + np.argsort(np.argsort(-column, kind="stable"), kind="stable"))
-    rows = np.column_stack([some.rows[places], *columns.values()])
-    return Signals((*some.names, *columns), rows)
+    return Signals(tuple(columns), np.column_stack(list(columns.values())))
 
 
 def _of_links(graph: Graph, papers: Numbers, best: Numbers) -> dict[str, Floats]:

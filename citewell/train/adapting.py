@@ -88,7 +88,7 @@ class Adapting:
         if self.stage.readers:
             read = self._read(task, parts, about["rounds"])
             second = self.recipe.second_trees or self.recipe.trees
-            trees, about = learn(_joined(read), second, self._hiding, self.recipe.seed)
+            trees, about = learn(_joined(read), second, Hiding(), self.recipe.seed)
             made[f"{task}{READ}"] = self._write(f"{task}{READ}", trees, about, read)
         return made
 
@@ -104,7 +104,7 @@ class Adapting:
         return self._kept(dataset, task, (_made_by(replace(self.stage, readers=())),), collect_anew)
 
     def _read(self, task: str, parts: Parts, rounds: int) -> Parts:
-        """Examples with what the readers say of the best by first trees, of some of the questions."""
+        """Examples of what the readers say of the best by first trees, of some of the questions."""
         recipe, start = self.recipe, 0
         made: Parts = []
         apart = learn_apart(_joined(parts), recipe.trees, rounds, self._hiding, recipe.seed)

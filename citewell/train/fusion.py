@@ -4,7 +4,8 @@ The questions are those of dev years, which no encoder was trained on: on questi
 better than it is. Every fifth of them is held back to tell when to stop; then all are used. Of a share of them what needs an
 encoder's vectors is hidden, so that the trees also know what to make of a library whose vectors are not ready.
 
-Second trees learn from the best by first trees that did not learn from the same questions, and from what the readers say.
+Second trees add to the scores of the best what the readers say of them: they start from what first trees think that did not
+learn from the same questions. Few questions do, since little is left to learn.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from citewell.evaluate.bench import Bench
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
 from citewell.evaluate.strict import Cutoff
-from citewell.fuse.learned import Learned
-from citewell.fuse.signals import Signals
+from citewell.fuse.learned import Learned, Read
 from citewell.models.trees import Trees
 from citewell.pipeline import Pipeline
 from citewell.retrieve.request import Request
@@ -34,9 +34,7 @@ from citewell.retrieve.scoring import load_compiled
 _HELD_BACK = 5
 _APART = 3
 """First trees are learned from the questions less one of so many parts."""
-_PARTS = ("rows", "labels", "sizes", "places")
-
-Numbers = npt.NDArray[np.int64]
+_PARTS = ("rows", "starts", "labels", "sizes", "places")
 
 
 @dataclass
@@ -45,6 +43,8 @@ class Examples:
 
     names: tuple[str, ...]
     rows: npt.NDArray[np.float32]
+    starts: npt.NDArray[np.float32]
+    """What the trees add to: 0, or what others think of the candidates."""
     labels: npt.NDArray[np.int8]
     sizes: npt.NDArray[np.int64]
     """How many candidates each question has."""
@@ -65,7 +65,9 @@ class Examples:
 
     def of_questions(self, chosen: npt.NDArray[np.bool_]) -> Examples:
         rows = np.repeat(chosen, self.sizes)
-        return Examples(self.names, self.rows[rows], self.labels[rows], self.sizes[chosen], self.places[chosen])
+        return Examples(
+            self.names, self.rows[rows], self.starts[rows], self.labels[rows], self.sizes[chosen], self.places[chosen]
+        )
 
     def without(self, pipelines: Sequence[str], depth: int) -> Examples:
         """As they would be if some pipelines had found nothing and scored nothing; without questions left with no answer.
@@ -79,7 +81,7 @@ class Examples:
         rows = self.rows[kept]
         rows[:, hidden] = np.nan
         sizes = np.bincount(owners, minlength=len(self.sizes))
-        left = Examples(self.names, rows, self.labels[kept], sizes, self.places)
+        left = Examples(self.names, rows, self.starts[kept], self.labels[kept], sizes, self.places)
         return left.of_questions(np.bincount(owners, weights=left.labels, minlength=len(sizes)) > 0)
 
 
@@ -107,20 +109,24 @@ def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = No
 
     None where no question has an answer among its candidates.
     """
-    return _collected(evaluation, stage, lambda place, request: stage.signals(request), watcher)
+
+    def ask(place: int, request: Request) -> Read:
+        papers, table = stage.signals(request)
+        return Read(papers, np.zeros(len(papers)), table)
+
+    return _collected(evaluation, stage, ask, watcher)
 
 
 def collect_read(
     evaluation: Evaluation, stage: Learned, first: Mapping[int, Trees], watcher: Watcher | None = None
 ) -> Examples | None:
-    """As `collect`, with what the readers say of the best of those questions that have first trees."""
+    """What the readers say of the best by first trees, for those questions that have some."""
 
-    def ask(place: int, request: Request) -> tuple[Numbers, Signals] | None:
+    def ask(place: int, request: Request) -> Read | None:
         if place not in first:
             return None
-        papers, table = stage.signals(request)
-        scores = first[place].scores(table.rows)
-        return stage.with_readers(request, scores, np.lexsort((papers, -scores))[: stage.read])
+        _, table = stage.signals(request)
+        return stage.read_best(request, first[place].scores(table.rows))
 
     return _collected(evaluation, stage, ask, watcher)
 
@@ -128,13 +134,13 @@ def collect_read(
 def _collected(
     evaluation: Evaluation,
     stage: Learned,
-    ask: Callable[[int, Request], tuple[Numbers, Signals] | None],
+    ask: Callable[[int, Request], Read | None],
     watcher: Watcher | None,
 ) -> Examples | None:
     questions = sorted(evaluation.questions(), key=lambda question: question.date)
     pools = evaluation.pools()
     names: tuple[str, ...] = ()
-    rows, labels, sizes, places = [], [], [], []
+    rows, starts, labels, sizes, places = [], [], [], [], []
     place = 0
     if watcher:
         watcher.asking(len(questions))
@@ -144,11 +150,12 @@ def _collected(
             bench = Bench(library, pools.naming, Cutoff(date, pools.links_until), [], False, False)
             for question in group:
                 if found := ask(place, bench.request(question)):
-                    papers, table = found
+                    papers, before, table = found
                     right = np.isin(papers, bench.wanted(question))
                     if right.any():
                         names = table.names
                         rows.append(table.rows.astype(np.float32))
+                        starts.append(before.astype(np.float32))
                         labels.append(right.astype(np.int8))
                         sizes.append(len(papers))
                         places.append(place)
@@ -157,7 +164,9 @@ def _collected(
                     watcher.asked(1)
     if not rows:
         return None
-    return Examples(names, np.concatenate(rows), np.concatenate(labels), np.array(sizes), np.array(places))
+    return Examples(
+        names, np.concatenate(rows), np.concatenate(starts), np.concatenate(labels), np.array(sizes), np.array(places)
+    )
 
 
 def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: int) -> tuple[Trees, dict[str, Any]]:
@@ -175,7 +184,7 @@ def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: 
         callbacks=[lightgbm.early_stopping(int(parameters.get("patience", 40)), verbose=False)],
     )
     rounds = int(first.best_iteration or 1)
-    recall, first_ranks = _measured(np.asarray(first.predict(others.rows, num_iteration=rounds)), others)
+    recall, first_ranks = _measured(others.starts + np.asarray(first.predict(others.rows, num_iteration=rounds)), others)
     whole = lightgbm.train(settings, _data(lightgbm, hiding.added(examples, seed)), max(1, round(rounds * 1.1)))
     gains = dict(zip(examples.names, whole.feature_importance("gain").tolist(), strict=True))
     total = sum(gains.values()) or 1.0
@@ -221,7 +230,9 @@ def _trees(booster: Any, examples: Examples) -> Trees:
 
 
 def _data(lightgbm: Any, examples: Examples) -> Any:
-    return lightgbm.Dataset(examples.rows, examples.labels, group=examples.sizes, free_raw_data=False)
+    return lightgbm.Dataset(
+        examples.rows, examples.labels, group=examples.sizes, init_score=examples.starts, free_raw_data=False
+    )
 
 
 def _measured(scores: npt.NDArray[np.float64], examples: Examples) -> tuple[float, float]:

@@ -82,7 +82,7 @@ class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     read: int = 1000
     """Of so many questions of each set and task the best candidates are read, where the pipeline has readers."""
     second_trees: dict[str, Any] = {}
-    """LightGBM's parameters for the trees that know what the readers say; none: the same."""
+    """LightGBM's parameters for the trees that add what the readers say; none: the same."""
     name: str = ""
 
 
