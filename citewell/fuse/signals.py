@@ -8,6 +8,7 @@ known to cite. What cannot be known of a query is NaN.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -16,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.library.graph import Graph
-from citewell.library.identity import families
-from citewell.papers import Paper, Ranking
-from citewell.retrieve.query_terms import query_terms
+from citewell.library.identity import families, family_name
+from citewell.papers import Paper, Query, Ranking
+from citewell.retrieve.query_terms import placed_words, query_terms
 from citewell.retrieve.request import Request
 from citewell.retrieve.years import newest_year, years_of
 from citewell.text.analysis import terms
@@ -27,6 +28,8 @@ SEEDS = 30
 """So many of the best candidates are what the others are held against."""
 RECENT = 3
 """Years that count as lately."""
+_NAME = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]+)*")
+"""A word that may be a family name, if it begins with a capital letter."""
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -159,7 +162,7 @@ def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:
 
 
 def _of_people(request: Request, papers: Numbers, held: Sequence[Paper], best: Numbers) -> dict[str, Floats]:
-    """Shared authors with the draft and with the best candidates, and how usual the venue is among these."""
+    """Authors that the query names, or shares, or that the best candidates have; and how usual the venue is among these."""
     place = {num: at for at, num in enumerate(papers.tolist())}
     among = [held[place[num]] for num in best.tolist() if num in place]
     own = families(request.query.authors)
@@ -167,17 +170,30 @@ def _of_people(request: Request, papers: Numbers, held: Sequence[Paper], best: N
     times = Counter(name for paper in among for name in families(paper.authors))
     venues = Counter(paper.venue.casefold() for paper in among if paper.venue)
     inside = set(best.tolist())
+    named = _named(request.query)
     others = [sum(times[name] - (num in inside) for name in some) for num, some in zip(papers.tolist(), names, strict=True)]
     venue = [
         venues[paper.venue.casefold()] - (num in inside) if paper.venue else np.nan
         for num, paper in zip(papers.tolist(), held, strict=True)
     ]
     return {
+        "author named": np.array([max((named.get(name, 0.0) for name in some), default=0.0) for some in names], np.float64),
         "shared authors": np.array([len(own & some) if own else np.nan for some in names], np.float64),
         "authors among the best": np.log1p(np.maximum(others, 0)),
         "venue among the best": np.array(venue, np.float64),
         "abstract": np.array([bool(paper.abstract) for paper in held], np.float64),
     }
+
+
+def _named(query: Query) -> dict[str, float]:
+    """Words of the text round the gap that may be family names, as `families` has them, and how near they stand to it."""
+    found: dict[str, float] = {}
+    for word, weight in placed_words(query):
+        for part in _NAME.findall(word):
+            if part[0].isupper():
+                name = family_name(part)
+                found[name] = max(weight, found.get(name, 0.0))
+    return found
 
 
 def _of_titles(request: Request, held: Sequence[Paper]) -> dict[str, Floats]:

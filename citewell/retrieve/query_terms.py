@@ -43,15 +43,22 @@ def query_terms(request: Request, form: str, size: int) -> QueryTerms:
     raise CitewellError(f"a query has no form {form!r}; choose one of {', '.join(FORMS)}")
 
 
-def _near(query: Query) -> QueryTerms:
-    """A local query by distance from its gap; any other as it is."""
+def placed_words(query: Query) -> list[tuple[str, float]]:
+    """The words of the text round a gap and what each counts by its distance from it; all the same where there is no gap."""
     words = query.context.split()
     gap = next((at for at, word in enumerate(words) if TARGET_MARK in word), None)
-    if query.task != "local" or gap is None:
+    if gap is None:
+        return [(word, 1.0) for word in words]
+    return [(word, _FAR + (1 - _FAR) * math.exp(-abs(at - gap) / _REACH)) for at, word in enumerate(words)]
+
+
+def _near(query: Query) -> QueryTerms:
+    """A local query by distance from its gap; any other as it is."""
+    if query.task != "local" or TARGET_MARK not in query.context:
         return terms(query.text())
     found: dict[int, tuple[str, float]] = {}
-    for at, word in enumerate(words):
-        _count(found, word, _FAR + (1 - _FAR) * math.exp(-abs(at - gap) / _REACH))
+    for word, weight in placed_words(query):
+        _count(found, word, weight)
     _count(found, query.title, _TITLE)
     return found
 

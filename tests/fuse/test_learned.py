@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +88,25 @@ def test_the_reason_names_what_lifted_a_paper(library: Library, stage: Learned, 
     assert [(reason.text, reason.data) for reason in shares] == [("lifted by bm25 +1.50", ["bm25"])]
 
 
+def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, stage: Learned) -> None:
+    papers = [
+        {"id": "a", "title": "Harbour fog", "authors": ["Ann Röscheisen"]},
+        {"id": "b", "title": "Fog", "authors": ["Foggy, B."]},
+    ]
+    (tmp_path / "papers.jsonl").write_text("".join(json.dumps(paper) + "\n" for paper in papers))
+    library = Library(tmp_path / "named")
+    library.add([tmp_path / "papers.jsonl"])
+
+    def named(context: str) -> tuple[float, ...]:
+        found, table = stage.signals(Request(library, Query("local", context=context)))
+        column = dict(zip(found.tolist(), table.rows[:, table.names.index("author named")].tolist(), strict=True))
+        return tuple(column[library.number(name)] for name in "ab")
+
+    assert named("in foggy harbours, as Röscheisen’s TARGETCIT shows of fog") == (pytest.approx(0.15 + 0.85 * np.exp(-0.1)), 0)
+    assert 0.15 < named("Roscheisen told of fog in the harbour, as so many others did TARGETCIT")[0] < 0.5
+    assert named("Foggy said of fog in the harbour TARGETCIT")[1] > 0
+
+
 def test_suggestions_come_with_their_reasons(library: Library, stage: Learned, tmp_path: Path) -> None:
     taught(stage, Request(library, QUERY), "bm25 rank", 1.0, tmp_path)
     with library:
@@ -105,6 +125,7 @@ def test_the_signals_are_what_they_are_called(library: Library, stage: Learned) 
     years = [library.store.papers([num])[num].year for num in papers.tolist()]
     np.testing.assert_allclose(column["age"], [2020 - (year or 0) for year in years])
     assert np.isnan(column["shared authors"]).all(), "nobody said who writes"
+    assert (column["author named"] == 0).all(), "nor who wrote what is wanted"
     assert np.isnan(column["cited with the known"]).all()
 
 
