@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def tiny_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tiny_models(tmp_path: Path) -> Path:
-    """A folder for ``$CITEWELL_MODELS`` with an encoder called minilm that has eight dimensions and knows a few words."""
+    """A folder for ``$CITEWELL_MODELS`` with encoders in the place of ours that have eight dimensions and know a few words."""
     onnx, tokenizers = pytest.importorskip("onnx"), pytest.importorskip("tokenizers")
     words = ["[UNK]", "boats", "gulls", "harbour", "tides", "photographs"]
     table = np.random.default_rng(1).normal(size=(len(words), 8)).astype(np.float32)
@@ -90,12 +91,13 @@ def tiny_models(tmp_path: Path) -> Path:
             onnx.numpy_helper.from_array(np.array([1]), "middle"),
         ],
     )
-    folder = tmp_path / "models" / "minilm"
+    folder = tmp_path / "models" / "citewell"
     folder.mkdir(parents=True)
     onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8), folder / "model.onnx")
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: at for at, word in enumerate(words)}, "[UNK]"))
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     tokenizer.save(str(folder / "tokenizer.json"))
+    shutil.copytree(folder, folder.with_name("citewell-static"))
     return folder.parent
 
 

@@ -28,12 +28,13 @@ def info(library: Path) -> dict[str, Any]:
 
 
 def complete(library: Path) -> dict[str, Any]:
-    """How the vectors stand once they are all made."""
+    """How the vectors stand once they are all made: those of the last encoder."""
     end = time.monotonic() + 60
-    while not (found := info(library)["vectors"][0])["complete"]:
+    while (stand := info(library)["vectors"]) and not all(found["complete"] for found in stand):
         assert time.monotonic() < end, (library / "vectors" / "background.log").read_text()
         time.sleep(0.2)
-    return dict(found)
+    assert [found["encoder"] for found in stand] == ["citewell-static", "citewell"]
+    return dict(stand[-1])
 
 
 def test_an_add_makes_vectors_in_the_background(
@@ -45,7 +46,7 @@ def test_an_add_makes_vectors_in_the_background(
     without = citewell("add", tiny_file, "--no-vectors", library=library)
     assert SAYS not in without.stdout and not (library / "vectors").exists()
     assert (
-        "minilm of own text: 0 of 4 papers; 'citewell library encode' goes on"
+        "citewell of own+cited text: 0 of 4 papers; 'citewell library encode' goes on"
         in citewell("library", "info", library=library).stdout
     )
     assert SAYS in citewell("add", tiny_file, library=library).stdout
@@ -55,9 +56,9 @@ def test_an_add_makes_vectors_in_the_background(
     more.write_text('{"id": "fog", "title": "Fog over the harbour"}\n')
     assert "started" not in json.loads(citewell("add", more, "--json", library=library).stdout)
     assert complete(library)["papers"] == 5
-    assert "minilm of own text: 5 papers\n" in citewell("library", "info", library=library).stdout
+    assert "citewell of own+cited text: 5 papers\n" in citewell("library", "info", library=library).stdout
     assert "0 papers encoded; 5 have" in citewell("library", "encode", library=library).stdout
-    assert "1 papers encoded" in (library / "vectors" / "background.log").read_text()
+    assert "2 papers encoded" in (library / "vectors" / "background.log").read_text()
 
 
 def test_an_add_that_cannot_make_vectors_is_an_add(
@@ -66,7 +67,7 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
     monkeypatch.setenv("CITEWELL_MODELS", str(tiny_models))
     monkeypatch.setenv("CITEWELL_BACKGROUND", "on")
     library = tmp_path / "library"
-    shelf = shelf_path(library, "minilm", "own")
+    shelf = shelf_path(library, "citewell", "own+cited")
     shelf.mkdir(parents=True)
     (shelf / "manifest.json").write_text("{")
     done = citewell("add", tiny_file, library=library)
@@ -84,15 +85,15 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
         ({"at_work": True, "seconds_left": 3.0}, "12,288 of 31,284 papers; being encoded now, less than a minute to go"),
         ({"at_work": True}, "12,288 of 31,284 papers; being encoded now"),
         ({}, "12,288 of 31,284 papers; 'citewell library encode' goes on"),
-        ({"text": "cited"}, "12,288 of 31,284 papers; 'citewell library encode --encoder minilm --text cited' goes on"),
+        ({"text": "cited"}, "12,288 of 31,284 papers; 'citewell library encode --encoder citewell --text cited' goes on"),
         ({"papers": 31284}, "31,284 papers, some of which may have changed; 'citewell library encode' looks"),
         ({"papers": 31284, "complete": True}, "31,284 papers"),
     ],
 )
 def test_how_vectors_stand_is_a_line(stands: dict[str, Any], says: str) -> None:
-    usual = {"encoder": "minilm", "text": "own", "papers": 12288, "of": 31284, "complete": False, "at_work": False}
+    usual = {"encoder": "citewell", "text": "own+cited", "papers": 12288, "of": 31284, "complete": False, "at_work": False}
     standing = Standing(**{**usual, **stands})
-    assert _of_vectors(standing) == f"minilm of {standing.text} text: {says}"
+    assert _of_vectors(standing) == f"citewell of {standing.text} text: {says}"
 
 
 @pytest.fixture

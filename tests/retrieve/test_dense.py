@@ -178,7 +178,9 @@ def test_papers_without_vectors_are_told_of(library: Library) -> None:
     add(library, [{"id": "newer", "title": "newer boat"}])
     assert Dense("letters").notes(library) == [f"2 papers have no letters vectors of their own text yet; {fix} them"]
     (note,) = Dense().notes(library)
-    assert note == "32 papers have no minilm vectors of their own text yet; 'citewell library encode' makes them"
+    assert (
+        note == "32 papers have no minilm vectors of their own text yet; 'citewell library encode --encoder minilm' makes them"
+    )
     assert not Shelf(library.folder, "minilm", "own").exists
     encode(library, Letters())
     assert Dense("letters").notes(library) == []
