@@ -116,10 +116,11 @@ def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipeline
             progress=bar,
             watcher=bar,
         )
-        report = evaluation.report(pipelines, baseline=BASELINE)
+        timed = evaluation.timeline.split.links_until is not None
+        report = evaluation.report(pipelines, baseline=BASELINE, fame=timed)
         if not rules:
             _draw(report, evaluation)
-    options = "".join(f" --{name.replace('_', '-')}" for name in rules)
+    options = "".join(f" --{name.replace('_', '-')}" for name in (*rules, *(["by_citations"] if timed else [])))
     chosen = "".join(f" --pipeline {name}" for name in pipelines)
     command = f"citewell evaluate {folder} --task {task} --sample {SAMPLE}{options}{chosen}"
     return {**msgspec.json.decode(msgspec.json.encode(report.as_json())), "command": command}
@@ -178,6 +179,8 @@ def page(known: dict[str, Any]) -> str:
     for key, report in sorted(known.items()):
         table = _grid(report) if "grid" in report else _table(report)
         parts.append(f"## {key}\n\n{report['queries']:,} queries.\n\n```\n{report['command']}\n```\n\n{table}\n")
+        if fame := report.get("by_citations"):
+            parts.append(_fame(fame))
         if sweep := report.get("sweep"):
             best = max(sweep.values())
             cells = [f"**{value:.3f}**" if value == best else f"{value:.3f}" for value in sweep.values()]
@@ -204,6 +207,24 @@ def _grid(tuning: dict[str, Any]) -> str:
         cells = [f"{f'**{cell:.3f}**' if cell == best else f'{cell:.3f}'}" for cell in row]
         lines.append(f"| {value} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _fame(fame: dict[str, Any]) -> str:
+    """What was found, by how often it was cited before; the best is bold."""
+    best = [
+        max((share for share in column if share is not None), default=None)
+        for column in zip(*fame["found"].values(), strict=True)
+    ]
+    labels = [f"{label} (n = {pairs:,})" for label, pairs in zip(fame["cited before"], fame["wanted"], strict=True)]
+    lines = [
+        f"| found among the first {fame['depth']} if cited before … times | {' | '.join(labels)} |",
+        f"|---|{'---:|' * len(labels)}",
+    ]
+    for system, shares in fame["found"].items():
+        texts = ["–" if share is None else f"{share:.3f}".lstrip("0") for share in shares]
+        cells = [f"**{text}**" if share == top else text for text, share, top in zip(texts, shares, best, strict=True)]
+        lines.append(f"| {system} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _table(report: dict[str, Any]) -> str:

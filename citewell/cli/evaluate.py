@@ -34,6 +34,7 @@ TASKS = ("global", "local", "paragraph", "evidence")
 )
 @click.option("--baseline", help="What the others are compared with; default: the first.")
 @click.option("--measure", "measures", multiple=True, help="Show this measure (repeatable), such as R@50 or nDCG@20.")
+@click.option("--by-citations", is_flag=True, help="Tell, too, what is found by how often it was cited before.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -56,6 +57,7 @@ def command(
     runs: tuple[Path, ...],
     baseline: str | None,
     measures: tuple[str, ...],
+    by_citations: bool,
     out: Path | None,
     plots: Path | None,
     as_json: bool,
@@ -82,7 +84,7 @@ def command(
             folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, bar, bar
         )
         systems = list(dict.fromkeys(names)) or ([] if runs else [DEFAULT])
-        report = evaluation.report(systems, runs, baseline, files)
+        report = evaluation.report(systems, runs, baseline, files, by_citations)
     for file, count in evaluation.dataset.problems.items():
         print(f"citewell: {count:,} lines of {file} could not be read and were left out", file=sys.stderr)
     if out:

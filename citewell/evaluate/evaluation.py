@@ -13,6 +13,7 @@ from citewell.evaluate.pools import Pools
 from citewell.evaluate.questions import Question, questions, sampled
 from citewell.evaluate.report import Report
 from citewell.evaluate.sets import DataSet
+from citewell.evaluate.slices import by_fame
 from citewell.evaluate.snippets import MEASURES as SENTENCE_MEASURES
 from citewell.evaluate.snippets import VIEWS
 from citewell.evaluate.strict import Timeline
@@ -88,12 +89,21 @@ class Evaluation:
         runs: Sequence[Path] = (),
         baseline: str | None = None,
         listener: Listener | None = None,
+        fame: bool = False,
     ) -> Report:
-        """Ask, and compare every system with the baseline (the first one, unless another is named)."""
+        """Ask, and compare every system with the baseline (the first one, unless another is named).
+
+        `fame`: tell, too, what each finds of papers that were cited never, seldom or often before.
+        """
         names = [system if isinstance(system, str) else system.name for system in systems]
         names += [_run_name(path) for path in runs]
         if baseline is not None and baseline not in names:
             raise CitewellError(f"the baseline {baseline!r} is not among the systems: {', '.join(names)}")
+        timed = self.timeline.split.links_until is not None
+        if fame and not timed:
+            raise CitewellError(
+                f"the set {self.dataset.name} knows no time, so that nothing was cited before; leave --by-citations out"
+            )
         experiment = self.conduct(systems, runs, listener)
         return Report.of(
             self.dataset.name,
@@ -106,8 +116,9 @@ class Evaluation:
             distractors=self.distractors,
             sample=self.sample if self.sample is not None and self.sample < self.available else None,
             seed=self.seed,
-            timed=self.timeline.split.links_until is not None,
+            timed=timed,
             shown=tuple(self.measures),
+            fame=by_fame(experiment, self.timeline) if fame else None,
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from citewell.evaluate import significance
 from citewell.evaluate.experiment import Experiment, Outcome
+from citewell.evaluate.slices import DEPTH, Cut
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,6 +43,8 @@ class Report:
     """Whether the questions have dates, so that there is something to be strict in."""
     shown: tuple[str, ...] = ()
     """The measures that the table shows, where they are not the task's own."""
+    fame: Cut | None = None
+    """What was found by how often it was cited before, where that was asked for."""
 
     @classmethod
     def of(cls, name: str, task: str, split: str, experiment: Experiment, baseline: str, **rules: Any) -> Report:
@@ -79,6 +82,7 @@ class Report:
             "injected": {outcome.name: outcome.injected for outcome in self.experiment.outcomes},
             "refused": {outcome.name: outcome.refused for outcome in self.experiment.outcomes if outcome.seconds is None},
             "unanswered": {outcome.name: outcome.unanswered for outcome in self.experiment.outcomes if outcome.unanswered},
+            **({"by_citations": self._by_citations(self.fame)} if self.fame else {}),
             "dropped": self.experiment.dropped,
             "seconds": self.experiment.seconds,
         }
@@ -96,6 +100,15 @@ class Report:
         if self.distractors:
             parts.append("with distractors")
         return " · ".join(parts)
+
+    def _by_citations(self, fame: Cut) -> dict[str, Any]:
+        shares = {each.name: fame.share(each.name).tolist() for each in self.experiment.outcomes}
+        return {
+            "depth": DEPTH,
+            "cited before": fame.bins.labels,
+            "wanted": fame.pairs.tolist(),
+            "found": {name: [None if np.isnan(share) else share for share in row] for name, row in shares.items()},
+        }
 
     def _present(self, outcome: Outcome) -> list[str]:
         return [name for name in self.measures() if name in outcome.values]
@@ -138,9 +151,29 @@ def print_report(report: Report, console: Console) -> None:
     console.print(table)
     for line in _remarks(report):
         console.print(line, style="dim", highlight=False)
+    if report.fame:
+        console.print()
+        _print_fame(report, report.fame, console)
     if report.comparisons:
         console.print()
         _print_comparisons(report, console, names)
+
+
+def _print_fame(report: Report, fame: Cut, console: Console) -> None:
+    from rich.table import Table
+
+    console.print(
+        f"found among the first {DEPTH}, by how often the wanted paper was cited before", style="bold", highlight=False
+    )
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("system")
+    for label, pairs in zip(fame.bins.labels, fame.pairs.tolist(), strict=True):
+        table.add_column(f"{label}\n[dim]n = {pairs:,}[/dim]", justify="right", no_wrap=True)
+    for outcome in report.experiment.outcomes:
+        table.add_row(
+            outcome.name, *("–" if np.isnan(share) else f"{share:.4f}" for share in fame.share(outcome.name).tolist())
+        )
+    console.print(table)
 
 
 def _print_comparisons(report: Report, console: Console, names: Sequence[str]) -> None:

@@ -45,6 +45,8 @@ class Bins:
 
 YEAR_GAP = Bins((0, 1, 2, 3, 4, 6, 11, 21), ("0", "1", "2", "3", "4–5", "6–10", "11–20", "21+"))
 CITATIONS = Bins((0, 1, 2, 3, 6, 11, 21, 51), ("0", "1", "2", "3–5", "6–10", "11–20", "21–50", "51+"))
+FAME = Bins((0, 1, 5, 21), ("never", "1–4", "5–20", "more"))
+"""How often the wanted paper was cited before, in the few ranges of a table."""
 # Half of all pairs share fewer than a sixth of the query's words, hence the narrow ranges at the lower end.
 OVERLAP = Bins(
     (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5), ("0–.05", ".05–.1", ".1–.15", ".15–.2", ".2–.3", ".3–.4", ".4–.5", ".5+")
@@ -129,6 +131,12 @@ def pairs_of(experiment: Experiment, timeline: Timeline) -> Pairs:
         ranks,
         len(experiment.questions) - len(kept),
     )
+
+
+def by_fame(experiment: Experiment, timeline: Timeline) -> Cut:
+    """What each system finds of papers that were cited never, seldom or often before."""
+    pairs = pairs_of(experiment, timeline)
+    return cut(pairs.citations, FAME, pairs.ranks)
 
 
 def cited_papers(timeline: Timeline, wanted: AbstractSet[str]) -> dict[str, Cited]:

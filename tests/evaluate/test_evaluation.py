@@ -362,3 +362,15 @@ def test_a_place_that_cannot_be_written_to_is_one_line(folder: Path, tmp_path: P
 def test_a_grid_that_makes_no_sense_is_one_line(folder: Path, grid: str) -> None:
     failed = citewell("tune", folder, "--grid", grid, check=False)
     assert failed.returncode == 1 and failed.stderr.count("\n") == 1
+
+
+def test_what_is_found_is_told_by_how_often_it_was_cited_before(folder: Path) -> None:
+    report = Evaluation(folder, "local").report(["bm25", "bm25-contexts"], fame=True)
+    told = report.as_json()["by_citations"]
+    assert told["cited before"] == ("never", "1–4", "5–20", "more") and sum(told["wanted"]) >= report.as_json()["queries"]
+    found = sum(share * size for share, size in zip(told["found"]["bm25"], told["wanted"], strict=True) if size)
+    ranks = [rank for ranks in report.experiment.outcomes[0].ranks for rank in ranks]
+    assert round(found) == sum(0 < rank <= 10 for rank in ranks)
+    shown = citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--by-citations").stdout
+    assert "found among the first 10, by how often the wanted paper was cited before" in shown and "never" in shown
+    assert "by_citations" not in Evaluation(folder, "local").report(["bm25"]).as_json()

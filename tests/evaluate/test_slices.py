@@ -17,6 +17,7 @@ from citewell.evaluate.questions import Question
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.slices import (
     CITATIONS,
+    FAME,
     OVERLAP,
     RANKS,
     YEAR_GAP,
@@ -97,6 +98,12 @@ def test_a_cut_counts_pairs_and_what_was_found_among_the_first_ten() -> None:
     assert part.share("a")[[0, 4, 7]].tolist() == [1, 0.5, 0]
     assert np.isnan(part.share("a")[1])
     assert np.isnan(part.interval("a")[0][1])
+
+
+def test_the_ranges_of_fame_are_never_seldom_and_often() -> None:
+    part = cut(np.array([0, 0, 1, 4, 5, 20, 21, 900]), FAME, {"a": np.array([1, 0, 2, 0, 10, 11, 3, 4])})
+    assert dict(zip(part.bins.labels, part.pairs.tolist(), strict=True)) == {"never": 2, "1–4": 2, "5–20": 2, "more": 2}
+    assert part.share("a").tolist() == [0.5, 0.5, 0.5, 1.0]
 
 
 def test_nothing_to_cut_gives_empty_bins() -> None:
