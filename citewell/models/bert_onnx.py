@@ -108,10 +108,13 @@ def _graph(config: dict[str, Any], tensors: Tensors, by_first_token: bool) -> An
 
     nodes = _Nodes()
     hidden = _embedded(nodes, config, tensors)
-    for layer in range(int(config["num_hidden_layers"])):
-        hidden = _layer(nodes, f"encoder.layer.{layer}", hidden, config, tensors)
+    cross, layers = _is_cross_encoder(tensors), int(config["num_hidden_layers"])
+    for layer in range(layers):
+        # Of the last layer nothing is wanted but the first token, where that one speaks for the text.
+        alone = (cross or by_first_token) and layer == layers - 1
+        hidden = _layer(nodes, f"encoder.layer.{layer}", hidden, config, tensors, alone)
     names = ["ids", "mask"]
-    if _is_cross_encoder(tensors):
+    if cross:
         names.append("kinds")
         _classified(nodes, hidden, tensors)
         output = helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["texts", 1])
@@ -149,12 +152,17 @@ def _normed(nodes: _Nodes, name: str, hidden: str, config: dict[str, Any], tenso
     return nodes.add("LayerNormalization", [hidden, scale, bias], f"{name} out", axis=-1, epsilon=config["layer_norm_eps"])
 
 
-def _layer(nodes: _Nodes, name: str, hidden: str, config: dict[str, Any], tensors: Tensors) -> str:
+def _layer(nodes: _Nodes, name: str, hidden: str, config: dict[str, Any], tensors: Tensors, alone: bool) -> str:
+    """A layer of all tokens, or of the first one alone: it looks at all, and the rest of the work is done for it only."""
     parts = [f"{name}.attention.self.{part}" for part in ("query", "key", "value")]
     weights = nodes.weight(f"{name}.qkv", np.concatenate([tensors[f"{part}.weight"].T for part in parts], axis=1))
     biases = nodes.weight(f"{name}.qkv bias", np.concatenate([tensors[f"{part}.bias"] for part in parts]))
     heads = int(config["num_attention_heads"])
     attended = nodes.add("Attention", [hidden, weights, biases, "mask"], f"{name} attended", _FUSED, num_heads=heads)
+    if alone:
+        first = nodes.weight("first token", np.array([0], np.int64))
+        attended = nodes.add("Gather", [attended, first], "first attended", axis=1)
+        hidden = nodes.add("Gather", [hidden, first], "first hidden", axis=1)
     hidden = _skipped(nodes, f"{name}.attention.output", attended, hidden, config, tensors)
     inner = nodes.weight(f"{name}.inner", tensors[f"{name}.intermediate.dense.weight"].T)
     nodes.add("MatMul", [hidden, inner], f"{name} wide")
@@ -180,9 +188,7 @@ def _is_cross_encoder(tensors: Tensors) -> bool:
 
 def _classified(nodes: _Nodes, hidden: str, tensors: Tensors) -> None:
     """The score by the first token."""
-    first = nodes.weight("first token", np.array([0], np.int64))
-    nodes.add("Gather", [hidden, first], "first vectors", axis=1)
-    vectors = "first vectors"
+    vectors = hidden
     if "pooler.dense.weight" in tensors:
         nodes.add("MatMul", [vectors, nodes.weight("pooler", tensors["pooler.dense.weight"].T)], "bare pooled")
         nodes.add("Add", ["bare pooled", nodes.weight("pooler bias", tensors["pooler.dense.bias"])], "shifted pooled")
@@ -199,8 +205,7 @@ def _classified(nodes: _Nodes, hidden: str, tensors: Tensors) -> None:
 
 def _first(nodes: _Nodes, hidden: str) -> None:
     """The vector of the first token, at length 1."""
-    nodes.add("Gather", [hidden, nodes.weight("first token", np.array([0], np.int64))], "first vectors", axis=1)
-    nodes.add("Squeeze", ["first vectors", nodes.weight("token axis", np.array([1], np.int64))], "first vector")
+    nodes.add("Squeeze", [hidden, nodes.weight("token axis", np.array([1], np.int64))], "first vector")
     nodes.add("LpNormalization", ["first vector"], "vectors", axis=-1, p=2)
 
 
