@@ -116,7 +116,7 @@ def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipeline
             progress=bar,
             watcher=bar,
         )
-        timed = evaluation.timeline.split.links_until is not None
+        timed = task != "evidence" and evaluation.timeline.split.links_until is not None
         report = evaluation.report(pipelines, baseline=BASELINE, fame=timed)
         if not rules:
             _draw(report, evaluation)

@@ -100,9 +100,10 @@ class Evaluation:
         if baseline is not None and baseline not in names:
             raise CitewellError(f"the baseline {baseline!r} is not among the systems: {', '.join(names)}")
         timed = self.timeline.split.links_until is not None
-        if fame and not timed:
+        if fame and not (timed and self.task != "evidence"):
             raise CitewellError(
-                f"the set {self.dataset.name} knows no time, so that nothing was cited before; leave --by-citations out"
+                f"the {self.task} questions of {self.dataset.name} have no dates, so that nothing was cited before;"
+                " leave --by-citations out"
             )
         experiment = self.conduct(systems, runs, listener)
         return Report.of(

@@ -23,7 +23,7 @@ from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.served import MODEL, TOKENIZER, by_first_token
 
 VOCABULARY = "vocab.txt"
-_FORMAT = 1
+_FORMAT = 2
 """Of what is kept; with another one, it is made anew."""
 _CONVERTED_BY = ("onnx", "safetensors")
 

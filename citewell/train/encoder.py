@@ -172,7 +172,7 @@ class Training:
     def drawn_hard(self) -> tuple[Tensor, Tensor]:
         """The questions of one set and task that have hard negatives, and these; drawn."""
         if not self._hard:
-            raise CitewellError(f"no question has {self.numbers.mined} wrong papers to learn from; lower the recipe's 'mined'")
+            raise CitewellError(f"no question has {self.numbers.mined} papers to learn from; lower the recipe's 'mined'")
         while (at := int(self._random.choice(len(self.groups), p=self._shares))) not in self._hard:
             pass
         return self._hard[at]

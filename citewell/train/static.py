@@ -2,15 +2,15 @@
 
 A word of several tokens, as many a gene or a method is, has a vector of its own besides theirs: those that its hash falls to.
 A token has a weight of its own in queries: what says much of a paper may say little of what is asked for. It all starts from
-what the encoder makes of each token alone, brought to fewer dimensions, and is learned, the weights too, from the same pairs
-and from how the encoder, which reads every question once, scores the papers of each batch. Only numpy and torch are needed:
+what the encoder makes of each token alone, brought to fewer dimensions, and is learned from the same pairs and from how the
+encoder, which reads every question once, scores the papers of each batch. What the parts of a text count is a choice, not
+learned. Only numpy and torch are needed:
 ``python -m citewell.train.static PACK ENCODER RECIPE OUT``.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import shutil
 import sys
 import tomllib
@@ -51,11 +51,14 @@ class StaticNumbers:
     teacher: float = 1.0
     """How much the encoder's scores count beside the pairs."""
     reach: float = 12.0
-    """At so many tokens from the gap what a token counts has fallen to about a third of the way to `far`; learned from here."""
+    """At so many tokens from the gap what a token counts has fallen to about a third of the way to `far`."""
     far: float = 0.15
-    """What the furthest count; learned from here."""
-    beside: float = 0.3
-    """What the citing title and abstract count beside what is asked; learned from here."""
+    """What the furthest count."""
+    asked: tuple[float, ...] = (1.0, 0.2, 0.2)
+    """What the parts of a query count: what is asked, the citing title, the citing abstract. Chosen on dev, like those of
+    papers: learned with the table they lean on abstracts, which are the same in every batch, and find .05 less."""
+    papers: tuple[float, ...] = (1.0, 1.5, 1.0)
+    """What those of a paper count: its title, its contexts, its abstract."""
     paper: int = 1200
     """Tokens of a paper: more than the encoder reads, since here they cost nothing."""
     contexts: int = 30
@@ -80,10 +83,10 @@ class Static(nn.Module):
         self.table = nn.Parameter(table)
         self.log_asked = nn.Parameter(torch.zeros(len(table)))
         """How much more a token counts in a query than in a paper."""
-        self.log_near = nn.Parameter(torch.tensor([[math.log(numbers.reach), math.log(numbers.far)]] * 2))
-        """How fast tokens lose weight with their distance from the gap, and what the furthest count; of queries, of papers."""
-        self.log_kinds = nn.Parameter(torch.tensor([[1.0, numbers.beside, numbers.beside], [1.0] * KINDS]).log())
-        """What each kind of part counts; likewise."""
+        self.near: Tensor
+        self.kinds: Tensor
+        self.register_buffer("near", torch.tensor([[numbers.reach, numbers.far]] * 2))
+        self.register_buffer("kinds", torch.tensor([numbers.asked, numbers.papers]))
 
     def papers(self, tokens: Tokens) -> Tensor:
         places, distances = _parts(tokens)
@@ -95,10 +98,10 @@ class Static(nn.Module):
         return self._summed(tokens, self._weights(tokens, distances, places.clamp(max=KINDS - 1), 0), asked=True)
 
     def _weights(self, tokens: Tokens, distances: Tensor, kinds: Tensor, side: int) -> Tensor:
-        reach, far = self.log_near[side].exp()
+        reach, far = self.near[side]
         near = torch.where(distances >= 0, far + (1 - far) * torch.exp(-distances / reach), 1.0) * _counted(tokens)
         held = torch.zeros(len(kinds), KINDS, device=near.device).scatter_add(1, kinds, near)
-        return near * (self.log_kinds[side].exp() / held.clamp(min=1e-9).sqrt()).gather(1, kinds)
+        return near * (self.kinds[side] / held.clamp(min=1e-9).sqrt()).gather(1, kinds)
 
     def _summed(self, tokens: Tokens, weights: Tensor, asked: bool) -> Tensor:
         rows, counted = tokens.ids, _counted(tokens)
@@ -209,7 +212,7 @@ def fit(
     steps = Steps(learning.model, optimizer, teacher, out, checkpoint, watcher)
     steps.run(numbers.steps, numbers.rate, numbers.warmup, learning.loss, learning.dev, numbers.dev_every)
     model = learning.model
-    parts = {"table": model.table, "asked": model.log_asked.exp(), "near": model.log_near.exp(), "kinds": model.log_kinds.exp()}
+    parts = {"table": model.table, "asked": model.log_asked.exp(), "near": model.near, "kinds": model.kinds}
     np.savez(out / TABLE, **{name: part.detach().float().cpu().numpy().astype(np.float16) for name, part in parts.items()})
     write_about(out, inputs, recipe, teacher.arrays, encoder)
     return learning.model

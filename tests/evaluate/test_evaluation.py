@@ -373,4 +373,6 @@ def test_what_is_found_is_told_by_how_often_it_was_cited_before(folder: Path) ->
     assert round(found) == sum(0 < rank <= 10 for rank in ranks)
     shown = citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--by-citations").stdout
     assert "found among the first 10, by how often the wanted paper was cited before" in shown and "never" in shown
+    refused = citewell("evaluate", folder, "--task", "evidence", "--by-citations", check=False)
+    assert refused.returncode == 1 and "leave --by-citations out" in refused.stderr
     assert "by_citations" not in Evaluation(folder, "local").report(["bm25"]).as_json()
