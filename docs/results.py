@@ -6,7 +6,7 @@ What was measured is kept in ``results.json``, so that one set or task can be do
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,23 @@ ROUNDS = ("bm25", "navigate", "navigate-2", "navigate-3")
 ROUNDS_SHOWN = ("F1@20", "RR", "R@20", "R@1000", "Overlap@1000")
 LEFT_OUT = {"elife": ("dense-cited", "dense-citing", "hyperdoc2vec-cited", "hybrid-cited")}
 """Pipelines that are not measured on a set: its quarter of a million contexts take longer than all else together."""
+OURS = (
+    "meaning",
+    "meaning-context",
+    "meaning-abstract",
+    "meaning-static",
+    "words-and-meaning",
+    "cited-together",
+    "cited-by-the-best",
+    "reading",
+    "learned",
+    "fast",
+    "best",
+)
+"""Pipelines that use citewell's own models, or are the fast and the best of them: they have tables of their own."""
+BESIDE = ("bm25", "bm25-contexts")
+"""What stands beside them there."""
+DEPENDS_ON_CONTEXT = ("meaning-context", "meaning-abstract")
 GRID = ("k1=0.5,1.2,2.0,3.0", "b=0.25,0.5,0.75,0.9")
 
 _OPENING = """# Results
@@ -85,13 +102,18 @@ def _keep(key: str, measured: dict[str, Any]) -> None:
 def _tables(dataset: DataSet) -> Iterator[tuple[str, str, dict[str, bool], list[str]]]:
     """A name for each table of a set, its task, its rules, and the pipelines in it."""
     for task in dataset.tasks:
-        here = [name for name in definitions() if _has_place(name, task) and name not in LEFT_OUT.get(dataset.name, ())]
-        yield f"{dataset.name} · {task}", task, {}, here
+        left_out = (*OURS, *LEFT_OUT.get(dataset.name, ()))
+        yield f"{dataset.name} · {task}", task, {}, _with_a_place(definitions(), task, left_out)
+        yield f"{dataset.name} · {task} · ours", task, {}, [*BESIDE, *_with_a_place(OURS, task)]
         if task in ("local", "paragraph"):
             told = {"with_bibliography": True}
             yield f"{dataset.name} · {task} · with bibliography", task, told, ["bm25", "bm25-bibliography", "best"]
         if any(path.name.startswith("distractors") for path in dataset.files()):
             yield f"{dataset.name} · {task} · with distractors", task, {"distractors": True}, ["bm25", "bm25-contexts", "best"]
+
+
+def _with_a_place(names: Iterable[str], task: str, left_out: Collection[str] = ()) -> list[str]:
+    return [name for name in names if name not in left_out and _has_place(name, task)]
 
 
 def _has_place(name: str, task: str) -> bool:
@@ -101,7 +123,8 @@ def _has_place(name: str, task: str) -> bool:
     """
     fused = name in ("dense-fusion", "dense-sum")
     local = (name.startswith("dense-") and not fused) or (name.endswith("-cited") and name != "bm25-cited")
-    return name != "bm25-bibliography" and (task == "local" or not local) and not pipeline(name).lacks()
+    fits = (task == "local" or not local) and (task in ("local", "paragraph") or name not in DEPENDS_ON_CONTEXT)
+    return fits and name != "bm25-bibliography" and not pipeline(name).lacks()
 
 
 def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipelines: list[str]) -> dict[str, Any]:
@@ -119,7 +142,7 @@ def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipeline
         timed = task != "evidence" and evaluation.timeline.split.links_until is not None
         report = evaluation.report(pipelines, baseline=BASELINE, fame=timed)
         if not rules:
-            _draw(report, evaluation)
+            _draw(report, evaluation, _plots(key))
     options = "".join(f" --{name.replace('_', '-')}" for name in (*rules, *(["by_citations"] if timed else [])))
     chosen = "".join(f" --pipeline {name}" for name in pipelines)
     command = f"citewell evaluate {folder} --task {task} --sample {SAMPLE}{options}{chosen}"
@@ -167,8 +190,12 @@ def _navigated(folder: Path) -> dict[str, Any]:
     }
 
 
-def _draw(report: Report, evaluation: Evaluation) -> None:
-    for path in draw_report(report, evaluation, PLOTS / f"{report.set}-{report.task}"):
+def _plots(key: str) -> Path:
+    return PLOTS / key.replace(" · ", "-")
+
+
+def _draw(report: Report, evaluation: Evaluation, folder: Path) -> None:
+    for path in draw_report(report, evaluation, folder):
         if path.suffix == ".png":
             path.unlink()
 
@@ -186,7 +213,7 @@ def page(known: dict[str, Any]) -> str:
             cells = [f"**{value:.3f}**" if value == best else f"{value:.3f}" for value in sweep.values()]
             heading = f"| papers that the round starts from (kd) | {' | '.join(sweep)} |\n|---|{'---:|' * len(sweep)}"
             parts.append(f"{heading}\n| R@1000 | {' | '.join(cells)} |\n")
-        pictures = sorted((PLOTS / key.replace(" · ", "-")).glob("*.svg"))
+        pictures = sorted(_plots(key).glob("*.svg"))
         links = " · ".join(f"[{path.stem.replace('-', ' ')}]({path.relative_to(PAGE.parent)})" for path in pictures)
         if links:
             parts.append(f"Plots: {links}\n")
