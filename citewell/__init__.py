@@ -2,10 +2,11 @@
 
 The public API on one screen::
 
-    from citewell import Library, Query, suggest
+    from citewell import Library, Query, prepare, suggest
 
     library = Library("my-papers")
     library.add(["refs.bib"])
+    prepare(library)
     for suggestion in suggest(library, Query(title="...", abstract="...")):
         print(suggestion.paper.title, [reason.text for reason in suggestion.reasons])
 """
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from citewell.errors import CitewellError
     from citewell.library.library import Library
     from citewell.papers import Context, Draft, Paper, Query, Reference, Suggestion
-    from citewell.pipeline import suggest
+    from citewell.pipeline import prepare, suggest
 
 __version__ = "0.1.0"
-__all__ = ["CitewellError", "Context", "Draft", "Library", "Paper", "Query", "Reference", "Suggestion", "suggest"]
+__all__ = ["CitewellError", "Context", "Draft", "Library", "Paper", "Query", "Reference", "Suggestion", "prepare", "suggest"]
 
-_HOMES = {"CitewellError": "errors", "Library": "library.library", "suggest": "pipeline"}
+_HOMES = {"CitewellError": "errors", "Library": "library.library", "prepare": "pipeline", "suggest": "pipeline"}
 
 
 def __getattr__(name: str) -> Any:

@@ -256,6 +256,11 @@ def pipeline(name: str = DEFAULT, **overrides: Any) -> Pipeline:
     return Pipeline(name, found["about"], stages)
 
 
+def prepare(library: Library, name: str = DEFAULT) -> None:
+    """Make of the library what the pipeline called `name` needs beside the index: vectors, where papers lack them."""
+    pipeline(name).prepare(library)
+
+
 def suggest(library: Library, query: Query, name: str = DEFAULT, size: int = 10) -> list[Suggestion]:
     """What to cite: the `size` best papers of the library for `query` by the pipeline called `name`."""
     return pipeline(name).suggest(library, query, size)

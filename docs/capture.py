@@ -24,11 +24,13 @@ def picture() -> str:
     with tempfile.TemporaryDirectory() as folder:
         library = Library(folder)
         library.add([demo.path("library.jsonl")])
+        best = pipeline()
+        best.prepare(library)
         query = Query("local", context=_GAP)
         console.print(
             f'$ citewell suggest -k 3 --context "{_GAP.replace("TARGETCIT", "[?]")}"\n', highlight=False, markup=False
         )
-        print_tables([(query, pipeline().suggest(library, query, 3))], console)
+        print_tables([(query, best.suggest(library, query, 3))], console)
         library.close()
     return console.export_svg(title="citewell")
 
