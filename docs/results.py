@@ -220,7 +220,7 @@ def page(known: dict[str, Any]) -> str:
     measured = {name for report in known.values() for name in report.get("pipelines", ())}
     for dataset, names in LEFT_OUT.items():
         parts.append(f"Left out on {dataset}, for the time that its contexts take: {', '.join(names)}.\n")
-    if waiting := [name for name, each in definitions().items() if name not in measured and "recipe" not in each]:
+    if waiting := [name for name in definitions() if name not in measured and not pipeline(name).lacks()]:
         parts.append(f"## Not measured yet\n\n{', '.join(waiting)}\n")
     return "\n".join(parts)
 

@@ -167,8 +167,8 @@ def test_every_pipeline_of_the_list_works(library: Path) -> None:
             assert "citewell library encode" in done.stderr or "citewell train" in done.stderr, done.stderr
             continue
         found = json.loads(done.stdout)
-        # The demo has no contexts, so what is found by them alone is nothing.
-        assert found["suggestions"] or each["name"] == "bm25-cited", each["name"]
+        # The demo has no contexts, so what is found by them alone is nothing; and no vectors, which a note says.
+        assert found["suggestions"] or each["name"] == "bm25-cited" or "citewell library encode" in done.stderr, each["name"]
 
 
 def test_the_page_of_commands_is_current() -> None:

@@ -20,7 +20,7 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 def start(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "citewell", "evaluate", str(folder), "--task", "local", "--pipeline", "best", "--json"],
+        [sys.executable, "-m", "citewell", "evaluate", str(folder), "--task", "local", "--pipeline", "bm25-contexts", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -30,7 +30,7 @@ def start(folder: Path) -> subprocess.Popen[str]:
 def figures(process: subprocess.Popen[str]) -> dict[str, Any]:
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
-    found = json.loads(out)["pipelines"]["best"]
+    found = json.loads(out)["pipelines"]["bm25-contexts"]
     del found["seconds_per_query"]
     return dict(found)
 
