@@ -103,7 +103,7 @@ class Learned(Fusion):
         return found
 
     def _shares(self, request: Request, papers: list[int]) -> dict[int, dict[str, float]]:
-        """What each signal adds to the scores of papers, ranks and scores of one pipeline taken together."""
+        """What each signal that they have adds to the scores of papers, ranks and scores of one pipeline taken together."""
         tables = [("", *self.signals(request))]
         if self.readers:
             read = self._read(request)
@@ -112,7 +112,9 @@ class Learned(Fusion):
         for kind, weighed, table in tables:
             place = {num: at for at, num in enumerate(weighed.tolist())}
             shown = [num for num in papers if num in place]
-            shares = self._trees(request, table, kind).shares(table.rows[[place[num] for num in shown]])
+            rows = table.rows[[place[num] for num in shown]]
+            # What a signal would say that is missing is no reason.
+            shares = np.where(np.isnan(rows), 0.0, self._trees(request, table, kind).shares(rows))
             for num, row in zip(shown, shares, strict=True):
                 totals = found.setdefault(num, {})
                 for name, share in zip(table.names, row.tolist(), strict=True):

@@ -88,6 +88,15 @@ def test_the_reason_names_what_lifted_a_paper(library: Library, stage: Learned, 
     assert [(reason.text, reason.data) for reason in shares] == [("lifted by bm25 +1.50", ["bm25"])]
 
 
+def test_what_nobody_knows_is_no_reason(library: Library, stage: Learned, tmp_path: Path) -> None:
+    request = Request(library, QUERY)
+    trees = taught(stage, request, "shared authors", 1.0, tmp_path)
+    papers, table = stage.signals(request)
+    assert trees.shares(table.rows).any(), "the trees do something where nobody said who writes"
+    reasons = stage.reasons(request, papers.tolist())
+    assert not [reason for found in reasons.values() for reason in found if reason.kind == "shares"]
+
+
 def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, stage: Learned) -> None:
     papers = [
         {"id": "a", "title": "Harbour fog", "authors": ["Ann Röscheisen"]},
