@@ -43,7 +43,6 @@ OURS = (
     "cited-together",
     "cited-by-the-best",
     "reading",
-    "learned",
     "fast",
     "best",
 )

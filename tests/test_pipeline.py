@@ -31,9 +31,9 @@ def found(library: Library, name: str, **query: object) -> list[str]:
 
 
 def test_reasons_name_words_and_citations(library: Library) -> None:
-    first = suggest(library, Query(title="topic models of documents"), "bm25-contexts")[0]
+    first = suggest(library, Query(title="topic models of documents"))[0]
     assert first.paper.id == "lda"
-    words, citations = first.reasons
+    words, *_, citations = first.reasons
     assert (words.kind, words.data) == ("words", ["documents", "topic", "models"])
     assert citations.text == "cited by 2 other suggestions"
     assert sorted(citations.data) == ["survey", "user"]
