@@ -41,6 +41,7 @@ STAGES = {
     "semi-genetic": "citewell.fuse.semi_genetic:SemiGenetic",
     "enhanced-context": "citewell.rerank.enhanced_context:EnhancedContext",
     "cross-encoder": "citewell.rerank.cross_encoder:CrossEncoder",
+    "said-before": "citewell.rerank.said_before:SaidBefore",
     "learned": "citewell.fuse.learned:Learned",
 }
 """The kinds of stages; a new one is a module and a line here."""
@@ -110,7 +111,11 @@ class Pipeline:
     stages: tuple[Stage, ...]
 
     def rank(self, request: Request) -> Ranking:
-        """Papers for the request, best first."""
+        """Papers for the request, best first; worked out once for each request."""
+        # The pipeline is kept beside its ranking, so that no other can come to have its id.
+        return request.remember(f"ranking of {id(self)}", lambda: (self, self._rank(request)))[1]
+
+    def _rank(self, request: Request) -> Ranking:
         first, *others = self.stages
         if not isinstance(first, Ranks):
             raise CitewellError(f"the pipeline {self.name!r} begins with a stage that needs a ranking to start from")

@@ -27,6 +27,7 @@ PAGE = Path(__file__).with_name("results.md")
 DATA = Path(__file__).with_name("results.json")
 PLOTS = Path(__file__).with_name("plots")
 SAMPLE = 1000
+SAMPLE_OF_OURS = 500
 BASELINE = "bm25"
 TUNING_SAMPLE = 500
 STARTS = "seeds=100,200,300,400,500,600,700,800,900,1000"
@@ -42,6 +43,10 @@ OURS = (
     "words-and-meaning",
     "cited-together",
     "cited-by-the-best",
+    "cited-by-the-like",
+    "by-the-authors",
+    "cited-by-the-authors",
+    "said-before",
     "reading",
     "fast",
     "best",
@@ -69,22 +74,32 @@ the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `s
 @click.command()
 @click.option("--set", "names", multiple=True, help="Only this set (repeatable).")
 @click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
+@click.option("--table", "part", default="", help="Only tables whose name ends so, such as 'ours'.")
+@click.option("--pipeline", "chosen", multiple=True, help="Of each table only these (repeatable), and the baseline.")
 @click.option("--tuning-only", is_flag=True, help="Only what is chosen on dev: k1 and b, the rounds of navigation.")
 @click.option("--page-only", is_flag=True, help="Measure nothing; write the page from what is known.")
-def main(names: tuple[str, ...], tasks: tuple[str, ...], tuning_only: bool, page_only: bool) -> None:
+def main(
+    names: tuple[str, ...],
+    tasks: tuple[str, ...],
+    part: str,
+    chosen: tuple[str, ...],
+    tuning_only: bool,
+    page_only: bool,
+) -> None:
     """Measure, and write docs/results.md."""
     folders = [] if page_only else sets_at_hand()
     if not folders and not page_only:
         raise CitewellError("there is no set at hand; name their folder in $CITEWELL_SETS")
     for folder in folders:
         dataset = DataSet.open(folder)
-        if "local" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "local" in tasks):
+        if not part and "local" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "local" in tasks):
             _keep(f"{dataset.name} · tuning", _tuned(folder))
-        if "global" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "global" in tasks):
+        if not part and "global" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "global" in tasks):
             _keep(f"{dataset.name} · navigation, dev", _navigated(folder))
         for key, task, rules, pipelines in () if tuning_only else _tables(dataset):
-            if (not names or dataset.name in names) and (not tasks or task in tasks):
-                _keep(key, _measure(folder, key, task, rules, pipelines))
+            if (not names or dataset.name in names) and (not tasks or task in tasks) and key.endswith(part):
+                some = [name for name in pipelines if not chosen or name in (BASELINE, *chosen)]
+                _keep(key, _measure(folder, key, task, rules, some))
     PAGE.write_text(page(_known()), encoding="utf-8")
 
 
@@ -128,11 +143,12 @@ def _has_place(name: str, task: str) -> bool:
 
 def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipelines: list[str]) -> dict[str, Any]:
     click.echo(key, err=True)
+    sample = SAMPLE_OF_OURS if "best" in pipelines else SAMPLE
     with Bar() as bar:
         evaluation = Evaluation(
             folder,
             task,
-            sample=SAMPLE,
+            sample=sample,
             distractors=rules.get("distractors", False),
             with_bibliography=rules.get("with_bibliography", False),
             progress=bar,
@@ -144,7 +160,7 @@ def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipeline
             _draw(report, evaluation, _plots(key))
     options = "".join(f" --{name.replace('_', '-')}" for name in (*rules, *(["by_citations"] if timed else [])))
     chosen = "".join(f" --pipeline {name}" for name in pipelines)
-    command = f"citewell evaluate {folder} --task {task} --sample {SAMPLE}{options}{chosen}"
+    command = f"citewell evaluate {folder} --task {task} --sample {sample}{options}{chosen}"
     return {**msgspec.json.decode(msgspec.json.encode(report.as_json())), "command": command}
 
 

@@ -30,6 +30,7 @@ Answers = list[tuple[Query, list[Suggestion]]]
 @click.option("--abstract", default="", help="Its abstract, or any text that says what it is about.")
 @click.option("--context", default="", help=f"The text round a missing citation; {TARGET_MARK} or [?] may mark the place.")
 @click.option("--topic", default="", help="The topic sentence of a paragraph whose citations are wanted.")
+@click.option("--author", "authors", multiple=True, help="Who writes it: people cite themselves and what they cited before.")
 @click.option(
     "--task", type=click.Choice(["global", "local", "paragraph"]), help="Of a draft, only this; default: whole draft and gaps."
 )
@@ -47,6 +48,7 @@ def command(
     abstract: str,
     context: str,
     topic: str,
+    authors: tuple[str, ...],
     task: str | None,
     name: str,
     size: int,
@@ -73,6 +75,7 @@ def command(
     for query in queries:
         query.since, query.before, query.venue = filters["since"], filters["before"], filters["venue"]
         query.exclude = list(filters["exclude"])
+        query.authors = list(authors)
     warn(library)
     chosen = pipeline(name)
     answers = [(query, chosen.suggest(library, query, size)) for query in queries]

@@ -52,7 +52,8 @@ def all_reasons(components: Sequence[Component], request: Request, papers: list[
     """What each component has to say for the papers that it found, of every kind of reason the first."""
     reasons: dict[int, list[Reason]] = {}
     for component in components:
-        for num, found in component.reasons(request, papers).items():
+        ranked = set(component.rank(request).papers.tolist())
+        for num, found in component.reasons(request, [num for num in papers if num in ranked]).items():
             kinds = {reason.kind for reason in reasons.setdefault(num, [])}
             reasons[num] += [reason for reason in found if reason.kind not in kinds]
     return reasons

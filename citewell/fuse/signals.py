@@ -28,6 +28,8 @@ SEEDS = 30
 """So many of the best candidates are what the others are held against."""
 RECENT = 3
 """Years that count as lately."""
+TIMES_CITED = "times cited"
+"""The name of the signal that tells how often."""
 _NAME = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]+)*")
 """A word that may be a family name, if it begins with a capital letter."""
 
@@ -151,11 +153,13 @@ def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:
     years = years_of(request, papers)
     now = newest_year(request)
     citing, counts = graph.neighbours("cited_by", papers)
-    lately = years_of(request, citing) > now - RECENT
-    recent = np.bincount(np.repeat(np.arange(len(papers)), counts), weights=lately, minlength=len(papers))
+    behind = now - years_of(request, citing)
+    owners = np.repeat(np.arange(len(papers)), counts)
+    last, recent = (np.bincount(owners, weights=behind < span, minlength=len(papers)) for span in (1, RECENT))
     return {
-        "times cited": np.log1p(counts),
+        TIMES_CITED: np.log1p(counts),
         "times cited lately": np.log1p(recent),
+        "times cited last year": np.log1p(last),
         "references": np.log1p(graph.degrees("cites", papers)),
         "age": np.where(years > 0, np.clip(now - years, 0, 100), np.nan).astype(np.float64),
     }

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from citewell.library import links, postings
 from citewell.library.arrays import write_arrays
+from citewell.library.identity import authors_text
 from citewell.library.links import DIRECTIONS, Links
 from citewell.library.manifest import Entry
-from citewell.library.postings import BITS, BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, Postings
+from citewell.library.postings import AUTHORS, BITS, BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, STALE_BY, Postings
 from citewell.library.store import Store
 from citewell.text.analysis import Vocabulary
 
@@ -66,6 +67,7 @@ class Builder:
         """Segments for what is out of date; `stacked` names the fields in which the block has segments already."""
         texts = {name: self._texts(name, [num for num, fields in dirty if fields & BITS[name]]) for name in FIELDS}
         texts |= {name: self._joined_texts(other, dirty) for name, other in JOINED.items()}
+        texts[AUTHORS] = self._names([num for num, fields in dirty if fields & STALE_BY[AUTHORS]])
         block = dirty[0][0] >> BLOCK_BITS
         entries = [entry for name in texts for entry in self._field(name, block, texts[name], name in stacked)]
         return entries + [entry for name in DIRECTIONS for entry in self._links(name, block, dirty, name in stacked)]
@@ -111,6 +113,12 @@ class Builder:
                 yield num, date, f"{text}\n{others[num]}"
             elif num in lost:
                 yield num, 0, None
+
+    def _names(self, nums: Sequence[int]) -> Iterator[Text]:
+        """The names of the authors of every number, in order."""
+        found = self._store.authors(nums)
+        for num in nums:
+            yield num, 0, authors_text(found[num]) if found.get(num) else None
 
     def _own_texts(self, nums: Sequence[int]) -> Iterator[Text]:
         """The own text of every number, in order; those that the store no longer has are gone."""

@@ -15,7 +15,7 @@ from citewell.library import manifest as manifests
 from citewell.library.arrays import checksum
 from citewell.library.index import Index
 from citewell.library.links import BITS as LINK_BITS
-from citewell.library.postings import BITS, BLOCK_BITS, JOINED
+from citewell.library.postings import AUTHORS, BLOCK_BITS, JOINED, STALE_BY
 from citewell.library.store import Store
 
 _DANGLING = {
@@ -36,6 +36,7 @@ _EXPECTED = {
     "citing": "SELECT DISTINCT citing FROM contexts",
 }
 _EXPECTED |= {name: _EXPECTED[other] for name, other in JOINED.items()}
+_EXPECTED[AUTHORS] = "SELECT num FROM papers WHERE json_extract(details, '$.authors[0]') IS NOT NULL"
 
 
 @dataclass(slots=True)
@@ -106,8 +107,7 @@ def _check_index(library: Path, index: Index, store: Store, verdict: Verdict) ->
         verdict.notes.append(f"{len(dirty):,} papers are stored but not indexed yet; the next 'citewell add' does it")
     for name, query in _EXPECTED.items():
         expected = np.sort(np.fromiter((num for (num,) in store.db.execute(query)), np.int64))
-        bits = BITS["own"] | BITS[JOINED[name]] if name in JOINED else BITS[name]
-        pending = np.array([num for num, fields in dirty.items() if fields & bits], np.int64)
+        pending = np.array([num for num, fields in dirty.items() if fields & STALE_BY[name]], np.int64)
         listed = np.setdiff1d(index.listed(name), pending)
         expected = np.setdiff1d(expected, pending)
         if missing := len(np.setdiff1d(expected, listed)):

@@ -18,7 +18,7 @@ from citewell.library.arrays import DamagedFileError, checksum, map_arrays
 from citewell.library.building import Builder, Dirty, write_links, write_segment
 from citewell.library.links import DIRECTIONS, Links
 from citewell.library.manifest import Entry, Manifest
-from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, JOINED, Postings
+from citewell.library.postings import BLOCK, BLOCK_BITS, INDEXED, Postings
 from citewell.library.store import Store
 from citewell.library.worker import Worker
 
@@ -98,7 +98,7 @@ class Indexer:
         """The fields in which the block of these papers has segments already."""
         block = dirty[0][0] >> BLOCK_BITS
         present = {entry.field for entry in self._manifest.segments if entry.block == block}
-        return [name for name in (*FIELDS, *JOINED, *DIRECTIONS) if name in present]
+        return [name for name in (*INDEXED, *DIRECTIONS) if name in present]
 
     def _collect(self) -> int:
         """Wait for what is being built over there and take it in; returns how many papers it covers."""

@@ -233,7 +233,7 @@ class Intake:
         if not changes:
             return False
         row.changed = True
-        if changes & {"title", "abstract", "year", "date"}:
+        if changes & {"title", "abstract", "year", "date", "authors"}:
             self._writes.dirty[row.num] |= OWN
         self._register(row, [key for key in keys if key not in self._keys], paper)
         return not changes.isdisjoint(_IDENTITY)

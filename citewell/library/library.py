@@ -20,7 +20,7 @@ from citewell.library.arrays import DamagedFileError
 from citewell.library.check import Verdict, check
 from citewell.library.index import Index
 from citewell.library.indexer import Indexer
-from citewell.library.postings import FIELDS, JOINED
+from citewell.library.postings import INDEXED
 from citewell.library.store import Store
 from citewell.papers import Context, Paper
 
@@ -95,7 +95,7 @@ class Library:
         return {
             **counts,
             "segments": len(segments),
-            "postings": {name: sum(entry.texts for entry in segments if entry.field == name) for name in (*FIELDS, *JOINED)},
+            "postings": {name: sum(entry.texts for entry in segments if entry.field == name) for name in INDEXED},
             "bytes": _size(self.folder),
             "folder": str(self.folder),
         }

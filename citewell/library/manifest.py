@@ -16,7 +16,7 @@ from citewell.text import analysis
 
 FOLDER = "index"
 _FILE = "manifest.json"
-FORMAT = 3
+FORMAT = 4
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -26,6 +26,11 @@ BITS = {name: 1 << at for at, name in enumerate(FIELDS)}
 """How the store notes which fields of a paper are out of date."""
 JOINED = {"own+cited": "cited", "own+citing": "citing"}
 """Own text and another as one. Segments hold the papers that have the other; for the rest the own text's segments speak."""
+AUTHORS = "authors"
+"""The names of a paper's authors, each as `identity.author_terms` writes it."""
+INDEXED = (*FIELDS, *JOINED, AUTHORS)
+STALE_BY = {**BITS, **{name: BITS["own"] | BITS[other] for name, other in JOINED.items()}, AUTHORS: BITS["own"]}
+"""Of everything that is indexed the bits that say it may be out of date."""
 
 _MAX_FREQUENCY = 0xFFFF
 """More occurrences of a term in one paper count as this many; BM25 has long been flat by then."""

@@ -146,10 +146,25 @@ class Store:
                 text = "\n".join((text, *(s for s in with_sentences[num] if s not in text)))
             yield num, date_number(year, date), text
 
+    def authors(self, nums: Sequence[int]) -> dict[int, list[str]]:
+        """The authors of papers, by number."""
+        found = self._select("SELECT num, json_extract(details, '$.authors') FROM papers WHERE num IN", nums)
+        return {num: msgspec.json.decode(names, type=list[str]) for num, names in found if names}
+
     def cited_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
         """What others say where they cite these papers."""
         return self._texts(
             "SELECT cited, text FROM targets JOIN contexts ON num = context WHERE cited IN", nums, " ORDER BY cited, num"
+        )
+
+    def cited_contexts(self, nums: Sequence[int], latest: int) -> Iterator[tuple[int, int, str]]:
+        """The last contexts that were added of those that cite these papers: the cited number, the citing one, and the text."""
+        yield from self._select(
+            "SELECT cited, citing, text FROM (SELECT targets.cited, contexts.citing, text, row_number() OVER"
+            " (PARTITION BY targets.cited ORDER BY context DESC) AS place FROM targets JOIN contexts ON num = context"
+            " WHERE targets.cited IN",
+            nums,
+            f") WHERE place <= {latest}",
         )
 
     def citing_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:

@@ -8,12 +8,12 @@ from typing import ClassVar
 from citewell.library.encoding import paper_texts
 from citewell.models import cross_encoder
 from citewell.models.inputs import PaperText
-from citewell.rerank.rereading import Numbers, Rereads, Scores
+from citewell.rerank.rereading import Numbers, ReadsByModel, Scores
 from citewell.retrieve.request import Request
 
 
 @dataclass(frozen=True)
-class CrossEncoder(Rereads):
+class CrossEncoder(ReadsByModel):
     """The stage; its parameters are those of ``pipelines.toml``."""
 
     model: str = "citewell-cross"

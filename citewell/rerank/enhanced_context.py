@@ -13,13 +13,13 @@ import numpy as np
 from citewell.models import enhanced_context
 from citewell.models.enhanced_context import Candidate
 from citewell.papers import Paper
-from citewell.rerank.rereading import Numbers, Rereads, Scores
+from citewell.rerank.rereading import Numbers, ReadsByModel, Scores
 from citewell.retrieve.request import Request
 from citewell.retrieve.years import newest_year, years_of
 
 
 @dataclass(frozen=True)
-class EnhancedContext(Rereads):
+class EnhancedContext(ReadsByModel):
     """The stage; its parameters are those of ``pipelines.toml``."""
 
     model: str = "textbibenh-ws"

@@ -20,7 +20,6 @@ Scores = npt.NDArray[np.float32]
 class Rereads(ABC):
     """A later stage that scores papers by reading them."""
 
-    model: str
     depth: int
     said: ClassVar[str]
     """How its reasons begin; the score follows."""
@@ -28,12 +27,6 @@ class Rereads(ABC):
     @abstractmethod
     def read(self, request: Request, papers: Numbers) -> Scores:
         """The scores of papers that were not read yet."""
-
-    def weight_versions(self) -> dict[str, str]:
-        """The model's."""
-        folder = weights.folder(self.model)
-        there = (folder / MODEL).is_file() or hugging_face.is_layout(folder)
-        return {self.model: weights.version(self.model) if there else ""}
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
@@ -57,3 +50,15 @@ class Rereads(ABC):
 
     def _known(self, request: Request) -> dict[int, float]:
         return request.remember(f"read by {self}", dict)
+
+
+class ReadsByModel(Rereads):
+    """One that needs weights to read."""
+
+    model: str
+
+    def weight_versions(self) -> dict[str, str]:
+        """The model's."""
+        folder = weights.folder(self.model)
+        there = (folder / MODEL).is_file() or hugging_face.is_layout(folder)
+        return {self.model: weights.version(self.model) if there else ""}

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.library.index import Places, Segment
-from citewell.library.postings import BLOCK, BLOCK_BITS, FIELDS, JOINED
+from citewell.library.postings import BLOCK, BLOCK_BITS, INDEXED
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import Best
 from citewell.retrieve.query_terms import QueryTerms, query_terms
@@ -53,8 +53,8 @@ class Bm25:
     key_terms: int = 30
 
     def __post_init__(self) -> None:
-        if unknown := set(self.fields) - {*FIELDS, *JOINED}:
-            raise CitewellError(f"papers have no text {unknown.pop()!r}; there are {', '.join((*FIELDS, *JOINED))}")
+        if unknown := set(self.fields) - set(INDEXED):
+            raise CitewellError(f"papers have no text {unknown.pop()!r}; there are {', '.join(INDEXED)}")
         if not (self.size >= 1 and self.k1 >= 0 and 0 <= self.b <= 1):
             raise CitewellError("BM25 needs k1 of 0 or more, b from 0 to 1, and a size of 1 or more")
 
@@ -101,8 +101,9 @@ class Bm25:
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         """For each paper the words that it was found by, the ones that counted most first."""
         found = self.explain(request, papers)
+        kind, said = ("authors", "by an author of the draft: ") if self.form == "authors" else ("words", "matches ")
         return {
-            num: [Reason("words", "matches " + ", ".join(words), words)]
+            num: [Reason(kind, said + ", ".join(words), words)]
             for num, shares in found.items()
             if (words := list(shares)[:_SHOWN_WORDS])
         }
@@ -119,8 +120,10 @@ class Bm25:
             for name, lookup in lookups.items():
                 for segment in index.stack(name, num >> BLOCK_BITS):
                     shares += self._shares(segment, lookup, num & (BLOCK - 1))
-            order = [at for at in np.argsort(-shares, kind="stable") if shares[at] > 0]
-            explained[num] = {words[at]: float(shares[at]) for at in order}
+            explained[num] = together = dict[str, float]()
+            for at in np.argsort(-shares, kind="stable"):
+                if shares[at] > 0:
+                    together[words[at]] = together.get(words[at], 0.0) + float(shares[at])
         return explained
 
     def _terms(self, request: Request) -> QueryTerms:

@@ -15,18 +15,14 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.papers import Ranking, Reason
-from citewell.retrieve.best import best_first, first_of_each
+from citewell.retrieve.best import best_first
 from citewell.retrieve.request import Request
 
 Numbers = npt.NDArray[np.int64]
 
 KINDS = {"references": ("cites",), "co-citation": ("cited_by", "cites"), "coupling": ("cites", "cited_by")}
 """The links from the best papers to the candidates, one after another."""
-_SAID = {
-    "references": "cited by the best matches",
-    "co-citation": "cited together with the best matches",
-    "coupling": "cites the same papers as the best matches",
-}
+_SAID = {"references": "cited by", "co-citation": "cited together with", "coupling": "cites the same papers as"}
 
 
 @dataclass(frozen=True)
@@ -36,19 +32,23 @@ class Linked:
     kind_of_link: str = "co-citation"
     seeds: int = 50
     """How many of the best papers it starts from."""
+    counting: str = "rank"
+    """Whether the best papers count by their ranks or by their scores."""
     size: int = 1000
+    starts: str = "the best matches"
+    """What its reasons call the papers that it starts from."""
 
     def __post_init__(self) -> None:
         if self.kind_of_link not in KINDS:
             raise CitewellError(f"papers are linked by {' or '.join(KINDS)}, not by {self.kind_of_link!r}")
+        if self.counting not in ("rank", "score"):
+            raise CitewellError(f"the best papers count by rank or by score, not by {self.counting!r}")
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         graph = request.library.index.graph
         path = KINDS[self.kind_of_link]
         known = request.known()
-        best = first_of_each(np.concatenate([known, ranking.papers[: self.seeds]]))
-        weights = 1.0 / np.log2(np.arange(len(best)) + 2)
-        weights[: len(known)] = 1.0
+        best, weights = self._best(known, ranking)
         reached = best
         for direction in path:
             reached, counts = graph.neighbours(direction, reached)
@@ -60,5 +60,17 @@ class Linked:
         back = "cited_by" if path[-1] == "cites" else "cites"
         return best_first(papers, total / np.sqrt(1.0 + graph.degrees(back, papers)), self.size)
 
+    def _best(self, known: Numbers, ranking: Ranking) -> tuple[Numbers, npt.NDArray[np.float64]]:
+        """What it starts from, and what each of them counts: what the draft is known to cite as much as the very best."""
+        papers = np.concatenate([known, ranking.papers[: self.seeds]])
+        first = np.sort(np.unique(papers, return_index=True)[1])
+        if self.counting == "rank":
+            weights = 1.0 / np.log2(np.arange(len(first)) + 2)
+        else:
+            scores = ranking.scores[: self.seeds].astype(np.float64)
+            weights = np.concatenate([np.ones(len(known)), scores / scores.max(initial=1e-9)])[first]
+        weights[: len(known)] = 1.0
+        return papers[first], weights
+
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        return {num: [Reason("links", _SAID[self.kind_of_link])] for num in papers}
+        return {num: [Reason("links", f"{_SAID[self.kind_of_link]} {self.starts}")] for num in papers}

@@ -1,4 +1,4 @@
-"""The words of a query and what each counts for: those of its title, of its whole text, of its key terms, or by their place.
+"""The words of a query and what each counts for: those of its title, its text, its key terms, its authors, or by their place.
 
 By place means: a word in the text round a gap counts the more the nearer to the gap it stands. The place where a citation is
 wanted says more about it than the sentence before, and the citing title less than both; how much was tuned on dev years.
@@ -6,16 +6,20 @@ wanted says more about it than the sentence before, and the citing title less th
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
 
 from citewell.errors import CitewellError
+from citewell.library.identity import author_terms
 from citewell.papers import TARGET_MARK, Query
 from citewell.retrieve.request import Request
 from citewell.retrieve.visible import Visible
 from citewell.text.analysis import terms
 from citewell.text.key_terms import key_terms
 
-FORMS = ("text", "near", "title", "key terms", "with bibliography")
+FORMS = ("text", "near", "title", "key terms", "with bibliography", "authors")
 
 _REACH = 10.0
 """At so many words from the gap what a word counts has fallen to about a third of the way to `_FAR`."""
@@ -40,6 +44,8 @@ def query_terms(request: Request, form: str, size: int) -> QueryTerms:
             return key_terms(terms(query.text()), Visible(request), size)
         case "with bibliography":
             return terms("\n".join((query.text(), *_known_titles(request))))
+        case "authors":
+            return _names(query.authors)
     raise CitewellError(f"a query has no form {form!r}; choose one of {', '.join(FORMS)}")
 
 
@@ -49,7 +55,12 @@ def placed_words(query: Query) -> list[tuple[str, float]]:
     gap = next((at for at, word in enumerate(words) if TARGET_MARK in word), None)
     if gap is None:
         return [(word, 1.0) for word in words]
-    return [(word, _FAR + (1 - _FAR) * math.exp(-abs(at - gap) / _REACH)) for at, word in enumerate(words)]
+    return list(zip(words, nearness(np.arange(len(words)) - gap).tolist(), strict=True))
+
+
+def nearness(distances: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """What words count at so many words from a gap."""
+    return np.asarray(_FAR + (1 - _FAR) * np.exp(-np.abs(distances) / _REACH), np.float64)
 
 
 def _near(query: Query) -> QueryTerms:
@@ -67,6 +78,16 @@ def _count(found: QueryTerms, text: str, weight: float) -> None:
     for term, (word, times) in terms(text).items():
         first, before = found.get(term, (word, 0.0))
         found[term] = first, before + times * weight
+
+
+def _names(authors: Iterable[str]) -> QueryTerms:
+    """What authors can be found by, each with the name as it is written."""
+    return {
+        term: (name.strip(), 1.0)
+        for author in authors
+        for name in author.split(";")
+        for term in terms(" ".join(author_terms(name)))
+    }
 
 
 def _known_titles(request: Request) -> list[str]:

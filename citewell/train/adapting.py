@@ -83,7 +83,7 @@ class Adapting:
         parts = [(dataset, found) for dataset in self.datasets if (found := self.collected(dataset, task)) is not None]
         if not parts:
             return {}
-        trees, about = learn(_joined(parts), self.recipe.trees, self._hiding, self.recipe.seed)
+        trees, about = learn(_joined(parts), self._numbers(task), self._hiding, self.recipe.seed)
         made = {task: self._write(task, trees, about, parts)}
         if self.stage.readers:
             read = self._read(task, parts, about["rounds"])
@@ -107,14 +107,14 @@ class Adapting:
         """Examples of what the readers say of the best by first trees, of some of the questions."""
         recipe, start = self.recipe, 0
         made: Parts = []
-        apart = learn_apart(_joined(parts), recipe.trees, rounds, self._hiding, recipe.seed)
+        apart = learn_apart(_joined(parts), self._numbers(task), rounds, self._hiding, recipe.seed)
         for dataset, part in parts:
             drawn = np.random.default_rng(recipe.seed).permutation(len(part.places))[: recipe.read]
             first = {int(part.places[at]): apart[start + at] for at in drawn.tolist()}
             start += len(part.places)
             evaluation = self._evaluation(dataset, task)
             sets = [digest(each.files()) for each, _ in parts]
-            made_of = (str(recipe.read), str(recipe.trees), str(rounds), str(self._hiding), *sets, _made_by(self.stage))
+            made_of = (str(recipe.read), str(self._numbers(task)), str(rounds), str(self._hiding), *sets, _made_by(self.stage))
             found = self._kept(
                 dataset, f"{task}{READ}", made_of, partial(collect_read, evaluation, self.stage, first, self.watcher)
             )
@@ -127,9 +127,13 @@ class Adapting:
     def _evaluation(self, dataset: DataSet, task: str) -> Evaluation:
         return Evaluation(dataset.folder, task, "dev", self.recipe.sample, self.recipe.seed, progress=self.progress)
 
+    def _numbers(self, task: str) -> dict[str, Any]:
+        """Those of a task's trees."""
+        return {**self.recipe.trees, "uncited": self.recipe.uncited.get(task, 1.0)}
+
     @property
     def _hiding(self) -> Hiding:
-        return Hiding(self.recipe.hidden_share, self.recipe.hidden, self.stage.depth)
+        return Hiding(self.recipe.hidden, self.stage.depth)
 
     def _kept(
         self, dataset: DataSet, name: str, made_of: tuple[str, ...], collect_anew: Callable[[], Examples | None]

@@ -1,8 +1,10 @@
 """Training the learned combination: LightGBM's lambdarank over the signals of candidates for questions whose answers are known.
 
 The questions are those of dev years, which no encoder was trained on: on questions that it has seen, its own signal would look
-better than it is. Every fifth of them is held back to tell when to stop; then all are used. Of a share of them what needs an
-encoder's vectors is hidden, so that the trees also know what to make of a library whose vectors are not ready.
+better than it is. Every fifth of them is held back to tell when to stop; then all are used. Some of them teach twice, the
+second time without what needs an encoder's vectors, or the names of the authors, so that the trees also know what to make of a
+library whose vectors are not ready, and of a draft that does not say who writes it. A right paper that nobody has cited yet may
+count for more than others: there are few of them, and the trees would else learn that what is not cited is never wanted.
 
 Second trees add to the scores of the best what the readers say of them: they start from what first trees think that did not
 learn from the same questions. Few questions do, since little is left to learn.
@@ -26,14 +28,18 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
 from citewell.evaluate.strict import Cutoff
 from citewell.fuse.learned import Learned, Read
+from citewell.fuse.signals import TIMES_CITED
 from citewell.models.trees import Trees
 from citewell.pipeline import Pipeline
 from citewell.retrieve.request import Request
 from citewell.retrieve.scoring import load_compiled
+from citewell.train.recipe import Hidden
 
 _HELD_BACK = 5
 _APART = 3
 """First trees are learned from the questions less one of so many parts."""
+_OURS = ("rounds", "patience", "uncited")
+"""The numbers of the trees that are not LightGBM's."""
 _PARTS = ("rows", "starts", "labels", "sizes", "places")
 
 
@@ -69,12 +75,14 @@ class Examples:
             self.names, self.rows[rows], self.starts[rows], self.labels[rows], self.sizes[chosen], self.places[chosen]
         )
 
-    def without(self, pipelines: Sequence[str], depth: int) -> Examples:
-        """As they would be if some pipelines had found nothing and scored nothing; without questions left with no answer.
+    def without(self, signals: Sequence[str], depth: int) -> Examples:
+        """As they would be without some signals: those of pipelines that find and score nothing, and others.
+
+        Questions that are left with no answer are dropped.
 
         Papers that none of the others has among its `depth` best are no candidates then.
         """
-        hidden = [any(name.startswith(f"{each} ") for each in pipelines) for name in self.names]
+        hidden = [any(f"{name} ".startswith(f"{each} ") for each in signals) for name in self.names]
         ranks = [name.endswith(" rank") and not hide for name, hide in zip(self.names, hidden, strict=True)]
         kept = (self.rows[:, ranks] <= np.float32(math.log(depth))).any(axis=1)  # what is missing is no rank
         owners = np.repeat(np.arange(len(self.sizes)), self.sizes)[kept]
@@ -87,21 +95,20 @@ class Examples:
 
 @dataclass(frozen=True)
 class Hiding:
-    """How often which pipelines are hidden from the trees."""
+    """Which signals are hidden from the trees, and how often."""
 
-    share: float = 0.0
-    pipelines: tuple[str, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
     depth: int = 150
     """How many of the best of each pipeline are candidates."""
 
     def added(self, examples: Examples, seed: int) -> Examples:
-        """The examples, and a share of their questions once more as they would be without the pipelines."""
-        drawn = np.random.default_rng(seed).random(len(examples.sizes)) < self.share
-        return (
-            Examples.joined([examples, examples.of_questions(drawn).without(self.pipelines, self.depth)])
-            if drawn.any()
-            else examples
-        )
+        """The examples, and shares of their questions once more as they would be without some signals."""
+        random = np.random.default_rng(seed)
+        parts = [examples]
+        for each in self.hidden:
+            drawn = random.random(len(examples.sizes)) < each.share
+            parts.append(examples.of_questions(drawn).without(each.signals, self.depth))
+        return Examples.joined(parts)
 
 
 def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = None) -> Examples | None:
@@ -220,7 +227,8 @@ def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
         "seed": seed,
         "deterministic": True,
         "num_threads": 2,
-        **{key: value for key, value in parameters.items() if key not in ("rounds", "patience")},
+        "label_gain": [0.0, 1.0, float(parameters.get("uncited", 1.0))],
+        **{key: value for key, value in parameters.items() if key not in _OURS},
     }
 
 
@@ -230,9 +238,10 @@ def _trees(booster: Any, examples: Examples) -> Trees:
 
 
 def _data(lightgbm: Any, examples: Examples) -> Any:
-    return lightgbm.Dataset(
-        examples.rows, examples.labels, group=examples.sizes, init_score=examples.starts, free_raw_data=False
-    )
+    # Of the right papers those that nobody has cited yet are a class of their own.
+    never = examples.rows[:, examples.names.index(TIMES_CITED)] == 0 if TIMES_CITED in examples.names else False
+    grades = examples.labels + (examples.labels & never)
+    return lightgbm.Dataset(examples.rows, grades, group=examples.sizes, init_score=examples.starts, free_raw_data=False)
 
 
 def _measured(scores: npt.NDArray[np.float64], examples: Examples) -> tuple[float, float]:

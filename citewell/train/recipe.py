@@ -62,6 +62,15 @@ class PackRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
+class Hidden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Signals that some libraries or drafts do not have."""
+
+    signals: tuple[str, ...]
+    """Pipelines that find and score nothing then, and names of other signals."""
+    share: float
+    """So many of the questions teach the trees once more, without them."""
+
+
 class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the learned combination is made of the dev questions of sets."""
 
@@ -75,10 +84,9 @@ class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int
     trees: dict[str, Any]
     """LightGBM's parameters, the most rounds, and how many without gain are waited for (patience)."""
-    hidden: tuple[str, ...] = ()
-    """Pipelines that find nothing in a library whose vectors are not ready."""
-    hidden_share: float = 0.0
-    """So many of the questions teach the trees a second time, without those pipelines."""
+    uncited: dict[str, float] = {}
+    """By task, what a right paper that nobody has cited yet is worth where another of its question is worth 1, the default."""
+    hidden: tuple[Hidden, ...] = ()
     read: int = 1000
     """Of so many questions of each set and task the best candidates are read, where the pipeline has readers."""
     second_trees: dict[str, Any] = {}

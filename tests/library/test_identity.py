@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from taking import store, take
 
-from citewell.library.identity import Face, families, family_name, paper_keys, same_work, title_key
+from citewell.library.identity import Face, authors_text, families, family_name, paper_keys, same_work, title_key
 from citewell.papers import Paper
+from citewell.text.analysis import terms
 
 ATTENTION = Paper("Attention Is All You Need", authors=["Ashish Vaswani", "Noam Shazeer"], year=2017)
 
@@ -129,3 +130,17 @@ def test_what_is_the_same_stays_the_same_when_more_is_known(one: Face, other: Fa
     assert same_work(one, other) == same_work(other, one)
     if same_work(one, other):
         assert same_work(Face(*(mine | theirs for mine, theirs in zip(one, more, strict=True))), other)
+
+
+@pytest.mark.parametrize(
+    ("authors", "text"),
+    [
+        (["Ada Lovelace", "Lovelace, A.", "Lovelace"], "lovelace0 lovelace0a"),
+        (["Zoë Müller-Kühn; P. O'Brien"], "mullerkuhn0 mullerkuhn0z obrien0 obrien0p"),
+        (["Wei Jin 0001"], "jin0 jin0w"),
+        (["", " ", "..."], ""),
+    ],
+)
+def test_authors_are_found_by_their_names_however_written(authors: list[str], text: str) -> None:
+    assert authors_text(authors) == text
+    assert [word for word, _ in terms(text).values()] == text.split(), "the analysis of text leaves them as they are"

@@ -107,6 +107,15 @@ def test_links_are_counted_as_defined(edges: set[tuple[int, int]], order: list[i
     assert list(found.scores) == sorted(found.scores, reverse=True)
 
 
+def test_the_best_may_count_by_their_scores() -> None:
+    edges = {(1, 5), (2, 6), (3, 6), (4, 6)}
+    best = Ranking(np.array([1, 2, 3, 4], np.int64), np.array([10.0, 1.0, 1.0, 1.0], np.float32))
+    by_rank = Linked("references", seeds=4).refine(request(edges, set()), best).papers.tolist()
+    by_score = Linked("references", seeds=4, counting="score").refine(request(edges, set()), best)
+    assert by_rank == [6, 5] and by_score.papers.tolist() == [5, 6]
+    assert by_score.scores.tolist() == pytest.approx([1 / math.sqrt(2), 0.3 / 2])
+
+
 def test_a_paper_that_was_reached_by_a_citation_says_by_which(tmp_path: Path) -> None:
     records = [
         {"id": "gulls", "title": "Gulls over the harbour", "year": 2015, "references": ["wings"]},
@@ -129,3 +138,5 @@ def test_directions_and_kinds_that_do_not_exist_are_refused() -> None:
         Navigate(Scores(), direction="sideways")
     with pytest.raises(CitewellError, match="co-citation or coupling"):
         pipeline("co-citation", kind_of_link="friendship")
+    with pytest.raises(CitewellError, match="by rank or by score, not by 'luck'"):
+        pipeline("co-citation", counting="luck")

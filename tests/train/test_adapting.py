@@ -16,7 +16,7 @@ from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
 from citewell.fuse.learned import Learned
 from citewell.pipeline import definitions, pipeline
-from citewell.train.recipe import FusionRecipe, load_recipe
+from citewell.train.recipe import FusionRecipe, Hidden, load_recipe
 from tests.evaluate.small_set import small_set
 
 lightgbm = pytest.importorskip("lightgbm")
@@ -148,10 +148,31 @@ def test_a_share_of_the_questions_teaches_what_a_library_without_vectors_is_like
     assert np.isnan(columns["bm25-contexts score"]).all() and np.isnan(columns["bm25-contexts rank"]).all()
     assert not np.isnan(columns["bm25 rank"]).any(), "what the other pipelines did not find is gone"
     assert left.sizes.sum() == len(left.rows) == len(left.labels) and set(left.places) <= set(examples.places)
-    more = Hiding(0.5, ("bm25-contexts",), 20).added(examples, 1)
+    vectors, writers = Hidden(("bm25-contexts",), 0.5), Hidden(("shared authors",), 0.4)
+    more = Hiding((vectors,), 20).added(examples, 1)
     assert len(examples.sizes) < len(more.sizes) < 2 * len(examples.sizes)
+    assert len(Hiding((vectors, writers), 20).added(examples, 1).sizes) > len(more.sizes)
     assert (more.rows[: len(examples.rows)] == examples.rows)[~np.isnan(examples.rows)].all()
-    assert Hiding().added(examples, 1) is examples
+    assert len(Hiding().added(examples, 1).sizes) == len(examples.sizes)
+    assert np.isnan(dict(zip(left.names, examples.without(["shared authors"], 20).rows.T, strict=True))["shared authors"]).all()
+
+
+def test_what_nobody_has_cited_yet_may_count_for_more() -> None:
+    from citewell.train.fusion import Examples, Hiding, learn
+
+    questions, each = 60, 6
+    random = np.random.default_rng(1)
+    # Of three papers that somebody has cited two are right, of three others one is; but for that they all look alike.
+    cited = np.tile([1, 1, 1, 0, 0, 0], questions).astype(np.float32)
+    labels = np.tile([1, 1, 0, 1, 0, 0], questions).astype(np.int8)
+    rows = np.column_stack([cited, random.random(len(cited))]).astype(np.float32)
+    sizes = np.full(questions, each)
+    examples = Examples(("times cited", "noise"), rows, np.zeros(len(rows), np.float32), labels, sizes, np.arange(questions))
+    kinds = np.array([[0.0, 0.5], [1.0, 0.5]])
+    plain, _ = learn(examples, NUMBERS, Hiding(), 1)
+    spared, _ = learn(examples, {**NUMBERS, "uncited": 20.0}, Hiding(), 1)
+    assert plain.scores(kinds)[0] < plain.scores(kinds)[1]
+    assert spared.scores(kinds)[0] > spared.scores(kinds)[1]
 
 
 def test_the_shipped_recipe_trains(recipe: Path, set_folder: Path, tmp_path: Path) -> None:
