@@ -26,7 +26,7 @@ from citewell.retrieve.passages import SentenceRanking, rank_sentences
 from citewell.retrieve.request import Request
 
 DEFAULT = "best"
-_PARTS_OF_STAGES = ("of", "also", "readers")
+_PARTS_OF_STAGES = ("of", "also")
 """The parameters of stages that are names of other pipelines."""
 
 STAGES = {

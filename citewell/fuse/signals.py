@@ -97,16 +97,6 @@ def _of_scores(scores: Mapping[str, npt.NDArray[np.float32]]) -> dict[str, Float
     return found
 
 
-def of_readers(scores: Mapping[str, Floats]) -> Signals:
-    """What readers say of some papers: their scores, how far these are behind the best one, and their ranks."""
-    columns: dict[str, Floats] = {}
-    for name, column in scores.items():
-        columns[f"{name} score"] = column
-        columns[f"{name} behind"] = column.max(initial=-np.inf) - column
-        columns[f"{name} rank"] = np.log(1.0 + np.argsort(np.argsort(-column, kind="stable"), kind="stable"))
-    return Signals(tuple(columns), np.column_stack(list(columns.values())))
-
-
 def _of_links(graph: Graph, papers: Numbers, best: Numbers) -> dict[str, Floats]:
     weights = 1.0 / np.log2(np.arange(len(best)) + 2)
     return {

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from citewell.library.encoding import paper_texts
 from citewell.models import cross_encoder
 from citewell.models.inputs import PaperText
-from citewell.rerank.rereading import Numbers, ReadsByModel, Scores
+from citewell.rerank.rereading import Floats, Numbers, ReadsByModel, Scores
 from citewell.retrieve.request import Request
 
 
@@ -20,8 +20,14 @@ class CrossEncoder(ReadsByModel):
     text: str = "own+cited"
     depth: int = 50
     """So many of the best are read again; the others keep their order behind them."""
+    added: dict[str, float] = field(default_factory=dict)
+    """By task, how much a score adds to what the paper was ranked by before; of a task that is not named it counts alone."""
 
     said: ClassVar[str] = "read together with the query it scores"
+
+    def together(self, request: Request, before: Floats, scores: Floats) -> Floats:
+        share = self.added.get(request.query.task)
+        return scores if share is None else before + share * scores
 
     def read(self, request: Request, papers: Numbers) -> Scores:
         texts = dict(paper_texts(request.library, self.text, papers.tolist()))

@@ -15,6 +15,7 @@ from citewell.retrieve.request import Request
 
 Numbers = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
+Floats = npt.NDArray[np.float64]
 
 
 class Rereads(ABC):
@@ -30,11 +31,16 @@ class Rereads(ABC):
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
-        scores = self.score(request, best).astype(np.float64)
+        before = ranking.scores[: self.depth].astype(np.float64)
+        scores = self.together(request, before, self.score(request, best).astype(np.float64))
         order = np.lexsort((best, -scores))
         tail = float(scores.min(initial=0.0)) - 1.0 - np.arange(len(rest)) / max(1, len(rest))
         found = np.concatenate([scores[order], tail])
         return Ranking(np.concatenate([best[order], rest]), (found - found.min(initial=0.0) + 1e-3).astype(np.float32))
+
+    def together(self, request: Request, before: Floats, scores: Floats) -> Floats:
+        """What the papers are ranked by, from what they were ranked by before and the scores of reading them."""
+        return scores
 
     def score(self, request: Request, papers: Numbers) -> Scores:
         """The scores of some papers."""

@@ -5,16 +5,13 @@ better than it is. Every fifth of them is held back to tell when to stop; then a
 second time without what needs an encoder's vectors, or the names of the authors, so that the trees also know what to make of a
 library whose vectors are not ready, and of a draft that does not say who writes it. A right paper that nobody has cited yet may
 count for more than others: there are few of them, and the trees would else learn that what is not cited is never wanted.
-
-Second trees add to the scores of the best what the readers say of them: they start from what first trees think that did not
-learn from the same questions. Few questions do, since little is left to learn.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -27,20 +24,17 @@ from citewell.evaluate.bench import Bench
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
 from citewell.evaluate.strict import Cutoff
-from citewell.fuse.learned import Learned, Read
+from citewell.fuse.learned import Learned
 from citewell.fuse.signals import TIMES_CITED
 from citewell.models.trees import Trees
 from citewell.pipeline import Pipeline
-from citewell.retrieve.request import Request
 from citewell.retrieve.scoring import load_compiled
 from citewell.train.recipe import Hidden
 
 _HELD_BACK = 5
-_APART = 3
-"""First trees are learned from the questions less one of so many parts."""
 _OURS = ("rounds", "patience", "uncited")
 """The numbers of the trees that are not LightGBM's."""
-_PARTS = ("rows", "starts", "labels", "sizes", "places")
+_PARTS = ("rows", "labels", "sizes")
 
 
 @dataclass
@@ -49,13 +43,9 @@ class Examples:
 
     names: tuple[str, ...]
     rows: npt.NDArray[np.float32]
-    starts: npt.NDArray[np.float32]
-    """What the trees add to: 0, or what others think of the candidates."""
     labels: npt.NDArray[np.int8]
     sizes: npt.NDArray[np.int64]
     """How many candidates each question has."""
-    places: npt.NDArray[np.int64]
-    """Which of the questions of its set and task each is."""
 
     def save(self, path: Path) -> None:
         np.savez(path, names=np.array(self.names), **{part: getattr(self, part) for part in _PARTS})
@@ -71,9 +61,7 @@ class Examples:
 
     def of_questions(self, chosen: npt.NDArray[np.bool_]) -> Examples:
         rows = np.repeat(chosen, self.sizes)
-        return Examples(
-            self.names, self.rows[rows], self.starts[rows], self.labels[rows], self.sizes[chosen], self.places[chosen]
-        )
+        return Examples(self.names, self.rows[rows], self.labels[rows], self.sizes[chosen])
 
     def without(self, signals: Sequence[str], depth: int) -> Examples:
         """As they would be without some signals: those of pipelines that find and score nothing, and others.
@@ -89,7 +77,7 @@ class Examples:
         rows = self.rows[kept]
         rows[:, hidden] = np.nan
         sizes = np.bincount(owners, minlength=len(self.sizes))
-        left = Examples(self.names, rows, self.starts[kept], self.labels[kept], sizes, self.places)
+        left = Examples(self.names, rows, self.labels[kept], sizes)
         return left.of_questions(np.bincount(owners, weights=left.labels, minlength=len(sizes)) > 0)
 
 
@@ -116,39 +104,10 @@ def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = No
 
     None where no question has an answer among its candidates.
     """
-
-    def ask(place: int, request: Request) -> Read:
-        papers, table = stage.signals(request)
-        return Read(papers, np.zeros(len(papers)), table)
-
-    return _collected(evaluation, stage, ask, watcher)
-
-
-def collect_read(
-    evaluation: Evaluation, stage: Learned, first: Mapping[int, Trees], watcher: Watcher | None = None
-) -> Examples | None:
-    """What the readers say of the best by first trees, for those questions that have some."""
-
-    def ask(place: int, request: Request) -> Read | None:
-        if place not in first:
-            return None
-        _, table = stage.signals(request)
-        return stage.read_best(request, first[place].scores(table.rows))
-
-    return _collected(evaluation, stage, ask, watcher)
-
-
-def _collected(
-    evaluation: Evaluation,
-    stage: Learned,
-    ask: Callable[[int, Request], Read | None],
-    watcher: Watcher | None,
-) -> Examples | None:
     questions = sorted(evaluation.questions(), key=lambda question: question.date)
     pools = evaluation.pools()
     names: tuple[str, ...] = ()
-    rows, starts, labels, sizes, places = [], [], [], [], []
-    place = 0
+    rows, labels, sizes = [], [], []
     if watcher:
         watcher.asking(len(questions))
     load_compiled()
@@ -156,24 +115,16 @@ def _collected(
         for library, (date, group) in zip(libraries, groupby(questions, key=lambda question: question.date), strict=True):
             bench = Bench(library, pools.naming, Cutoff(date, pools.links_until), [], False, False)
             for question in group:
-                if found := ask(place, bench.request(question)):
-                    papers, before, table = found
-                    right = np.isin(papers, bench.wanted(question))
-                    if right.any():
-                        names = table.names
-                        rows.append(table.rows.astype(np.float32))
-                        starts.append(before.astype(np.float32))
-                        labels.append(right.astype(np.int8))
-                        sizes.append(len(papers))
-                        places.append(place)
-                place += 1
+                papers, table = stage.signals(bench.request(question))
+                right = np.isin(papers, bench.wanted(question))
+                if right.any():
+                    names = table.names
+                    rows.append(table.rows.astype(np.float32))
+                    labels.append(right.astype(np.int8))
+                    sizes.append(len(papers))
                 if watcher:
                     watcher.asked(1)
-    if not rows:
-        return None
-    return Examples(
-        names, np.concatenate(rows), np.concatenate(starts), np.concatenate(labels), np.array(sizes), np.array(places)
-    )
+    return Examples(names, np.concatenate(rows), np.concatenate(labels), np.array(sizes)) if rows else None
 
 
 def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: int) -> tuple[Trees, dict[str, Any]]:
@@ -191,7 +142,7 @@ def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: 
         callbacks=[lightgbm.early_stopping(int(parameters.get("patience", 40)), verbose=False)],
     )
     rounds = int(first.best_iteration or 1)
-    recall, first_ranks = _measured(others.starts + np.asarray(first.predict(others.rows, num_iteration=rounds)), others)
+    recall, first_ranks = _measured(np.asarray(first.predict(others.rows, num_iteration=rounds)), others)
     whole = lightgbm.train(settings, _data(lightgbm, hiding.added(examples, seed)), max(1, round(rounds * 1.1)))
     gains = dict(zip(examples.names, whole.feature_importance("gain").tolist(), strict=True))
     total = sum(gains.values()) or 1.0
@@ -203,19 +154,6 @@ def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: 
         "gains": {name: round(gain / total, 4) for name, gain in sorted(gains.items(), key=lambda pair: -pair[1])},
     }
     return _trees(whole, examples), about
-
-
-def learn_apart(examples: Examples, parameters: dict[str, Any], rounds: int, hiding: Hiding, seed: int) -> list[Trees]:
-    """For each question trees that did not learn from it."""
-    import lightgbm
-
-    settings = _settings(parameters, seed)
-    part = np.random.default_rng(seed).permutation(len(examples.sizes)) % _APART
-    made = []
-    for each in range(min(_APART, len(examples.sizes))):
-        others = examples.of_questions(part != each) if (part != each).any() else examples
-        made.append(_trees(lightgbm.train(settings, _data(lightgbm, hiding.added(others, seed)), rounds), examples))
-    return [made[each] for each in part.tolist()]
 
 
 def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -241,7 +179,7 @@ def _data(lightgbm: Any, examples: Examples) -> Any:
     # Of the right papers those that nobody has cited yet are a class of their own.
     never = examples.rows[:, examples.names.index(TIMES_CITED)] == 0 if TIMES_CITED in examples.names else False
     grades = examples.labels + (examples.labels & never)
-    return lightgbm.Dataset(examples.rows, grades, group=examples.sizes, init_score=examples.starts, free_raw_data=False)
+    return lightgbm.Dataset(examples.rows, grades, group=examples.sizes, free_raw_data=False)
 
 
 def _measured(scores: npt.NDArray[np.float64], examples: Examples) -> tuple[float, float]:

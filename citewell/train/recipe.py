@@ -87,10 +87,6 @@ class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uncited: dict[str, float] = {}
     """By task, what a right paper that nobody has cited yet is worth where another of its question is worth 1, the default."""
     hidden: tuple[Hidden, ...] = ()
-    read: int = 1000
-    """Of so many questions of each set and task the best candidates are read, where the pipeline has readers."""
-    second_trees: dict[str, Any] = {}
-    """LightGBM's parameters for the trees that add what the readers say; none: the same."""
     name: str = ""
 
 

@@ -60,8 +60,8 @@ def test_grids_are_read_as_written() -> None:
 def test_pipelines_within_a_pipeline_are_told_by_name() -> None:
     fused = pipeline("linked-fusion", of=["bm25", "dense"]).stages[0]
     assert isinstance(fused, ReciprocalRank) and fused.of == (pipeline("bm25"), pipeline("dense"))
-    read = pipeline("best", readers="bm25").stages[0]
-    assert isinstance(read, Learned) and read.readers == (pipeline("bm25"),)
+    learned = pipeline("best", also="bm25").stages[0]
+    assert isinstance(learned, Learned) and learned.also == (pipeline("bm25"),)
 
 
 def test_a_part_of_a_parameter_can_be_tuned() -> None:

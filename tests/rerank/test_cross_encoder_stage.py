@@ -1,0 +1,48 @@
+"""Reading the best again: what was read comes first, by its scores alone or added to those from before."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from citewell.papers import Query, Ranking
+from citewell.rerank import cross_encoder as stages
+from citewell.rerank.cross_encoder import CrossEncoder
+from citewell.retrieve.request import Request
+
+BEFORE = Ranking(np.array([4, 3, 2, 1], np.int64), np.array([4.0, 3.0, 2.0, 1.0], np.float32))
+
+
+@pytest.fixture(autouse=True)
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A model that holds the papers with low numbers to be better, and what it was asked to read."""
+    asked: list[int] = []
+
+    def scores(query: Query, texts: list[int]) -> Any:
+        asked.extend(texts)
+        return -np.array(texts, np.float32)
+
+    monkeypatch.setattr(stages, "paper_texts", lambda library, text, papers: [(num, num) for num in papers])
+    monkeypatch.setattr(stages.cross_encoder, "load", lambda name: SimpleNamespace(scores=scores))
+    return asked
+
+
+def ranked(stage: CrossEncoder, task: str) -> list[int]:
+    found = stage.refine(Request(None, Query(task)), BEFORE)  # type: ignore[arg-type]
+    assert (np.diff(found.scores) <= 0).all() and (found.scores > 0).all()
+    return found.papers.tolist()
+
+
+def test_what_is_read_comes_first_and_the_rest_follows_as_it_was(read: list[int]) -> None:
+    assert ranked(CrossEncoder(depth=3), "local") == [2, 3, 4, 1]
+    assert sorted(read) == [2, 3, 4]
+
+
+def test_scores_may_be_added_to_those_from_before() -> None:
+    added = CrossEncoder(depth=3, added={"local": 0.5, "global": 1.5})
+    assert ranked(added, "local") == [4, 3, 2, 1], "half of what reading says is not enough"
+    assert ranked(added, "global") == [2, 3, 4, 1]
+    assert ranked(added, "paragraph") == [2, 3, 4, 1], "of a task that is not named the reading counts alone"
