@@ -41,6 +41,7 @@ STAGES = {
     "semi-genetic": "citewell.fuse.semi_genetic:SemiGenetic",
     "enhanced-context": "citewell.rerank.enhanced_context:EnhancedContext",
     "cross-encoder": "citewell.rerank.cross_encoder:CrossEncoder",
+    "pipeline": "citewell.fuse.whole:Whole",
     "said-before": "citewell.rerank.said_before:SaidBefore",
     "learned": "citewell.fuse.learned:Learned",
 }
@@ -148,12 +149,12 @@ class Pipeline:
         return last.score(request, papers)
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        """What each stage has to say for some papers, the last stage first."""
+        """What each stage has to say for some papers, the last stage first, but for a model's score: it tells the least."""
         reasons: dict[int, list[Reason]] = {num: [] for num in papers}
         for stage in reversed(self.stages):
             for num, found in stage.reasons(request, papers).items():
                 reasons[num] += found
-        return reasons
+        return {num: sorted(found, key=lambda reason: reason.kind == "reading") for num, found in reasons.items()}
 
     def models(self) -> set[str]:
         """The trained models that the stages, and the pipelines that they put together, need."""

@@ -49,6 +49,7 @@ OURS = (
     "said-before",
     "reading",
     "fast",
+    "weighed",
     "best",
 )
 """Pipelines that use citewell's own models, or are the fast and the best of them: they have tables of their own."""

@@ -26,14 +26,18 @@ _OPSET = 17
 _FUSED = "com.microsoft"
 _USUAL = {"model_type": "bert", "position_embedding_type": "absolute", "hidden_act": "gelu", "layer_norm_eps": 1e-12}
 """What a description that does not say otherwise means; old ones say little."""
+_PLACES = "embeddings.position_embeddings.weight"
 _MOST_OUTPUTS = 2
 """A classifier of more outputs than this tells kinds apart, not right from wrong."""
 
 Tensors = dict[str, npt.NDArray[np.float32]]
 
 
-def convert(folder: Path, target: Path, rounded: bool = True, by_first_token: bool = False) -> None:
-    """Write the model in `folder` (config.json and weights) to the ONNX file `target`, quantised if `rounded`."""
+def convert(folder: Path, target: Path, rounded: bool = True, by_first_token: bool = False, longest: int | None = None) -> None:
+    """Write the model in `folder` (config.json and weights) to the ONNX file `target`, quantised if `rounded`.
+
+    One that never reads more than `longest` tokens needs to know no more places.
+    """
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
@@ -43,7 +47,9 @@ def convert(folder: Path, target: Path, rounded: bool = True, by_first_token: bo
             raise CitewellError(
                 f"{folder} holds a {config['model_type']} model with {name} {config[name]}; only BERT's can be converted"
             )
-    model = _graph(config, _tensors(folder), by_first_token)
+    tensors = _tensors(folder)
+    tensors[_PLACES] = tensors[_PLACES][:longest]
+    model = _graph(config, tensors, by_first_token)
     with tempfile.TemporaryDirectory() as scratch:
         whole, small = Path(scratch) / "whole.onnx", Path(scratch) / "small.onnx"
         onnx.save(model, whole)
@@ -131,7 +137,7 @@ def _embedded(nodes: _Nodes, config: dict[str, Any], tensors: Tensors) -> str:
     """Word, place and kind of each token, summed and normalised."""
     words = nodes.weight("words", tensors["embeddings.word_embeddings.weight"])
     kinds = tensors["embeddings.token_type_embeddings.weight"]
-    places = tensors["embeddings.position_embeddings.weight"]
+    places = tensors[_PLACES]
     nodes.add("Gather", [words, "ids"], "word vectors")
     nodes.add("Shape", ["ids"], "tokens", start=1, end=2)
     zero = nodes.weight("zero", np.array([0], np.int64))

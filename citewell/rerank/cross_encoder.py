@@ -8,6 +8,7 @@ from typing import ClassVar
 from citewell.library.encoding import paper_texts
 from citewell.models import cross_encoder
 from citewell.models.inputs import PaperText
+from citewell.papers import Ranking
 from citewell.rerank.rereading import Floats, Numbers, ReadsByModel, Scores
 from citewell.retrieve.request import Request
 
@@ -21,13 +22,19 @@ class CrossEncoder(ReadsByModel):
     depth: int = 50
     """So many of the best are read again; the others keep their order behind them."""
     added: dict[str, float] = field(default_factory=dict)
-    """By task, how much a score adds to what the paper was ranked by before; of a task that is not named it counts alone."""
+    """By task, how much a score adds to what the paper was ranked by before, where a task that is not named is left as it was.
+
+    Empty: scores count alone, whatever the task.
+    """
 
     said: ClassVar[str] = "read together with the query it scores"
 
+    def refine(self, request: Request, ranking: Ranking) -> Ranking:
+        left = self.added and request.query.task not in self.added
+        return ranking if left else super().refine(request, ranking)
+
     def together(self, request: Request, before: Floats, scores: Floats) -> Floats:
-        share = self.added.get(request.query.task)
-        return scores if share is None else before + share * scores
+        return before + self.added[request.query.task] * scores if self.added else scores
 
     def read(self, request: Request, papers: Numbers) -> Scores:
         texts = dict(paper_texts(request.library, self.text, papers.tolist()))

@@ -31,6 +31,8 @@ from citewell.train.packs import load
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
+LARGE = "-large"
+"""The served form of the large one is called so, after the name of the small one."""
 _AT_ONCE = 32
 
 
@@ -212,10 +214,15 @@ def save(model: CrossEncoder, folder: Path) -> None:
 
 
 def export(weights: Path, target: Path) -> None:
-    """The served form of the small one, or of the large one where the recipe asks for no other."""
+    """The served form of the small one, and beside it, under its name and ``-large``, of the large one, if there are two."""
     recipe = json.loads((weights / "large" / RECIPE).read_text("utf-8"))
-    made = "small" if numbers_of(CrossNumbers, recipe, "cross").layers else "large"
-    export_onnx(weights / made, target, "a cross-encoder of a query and a paper: a score for the pair, int8 ONNX")
+    what = "a cross-encoder of a query and a paper: a score for the pair, int8 ONNX"
+    inputs = Inputs.read(weights / "large") or Inputs()
+    longest = inputs.query + inputs.paper
+    if numbers_of(CrossNumbers, recipe, "cross").layers:
+        export_onnx(weights / "small", target, what, longest)
+        target = target.with_name(f"{target.name}{LARGE}")
+    export_onnx(weights / "large", target, what, longest)
 
 
 if __name__ == "__main__":

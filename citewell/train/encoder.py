@@ -312,15 +312,15 @@ def export(weights: Path, target: Path) -> None:
     export_onnx(weights, target, "an encoder of queries and papers: texts to vectors, int8 ONNX")
 
 
-def export_onnx(weights: Path, target: Path, what: str) -> None:
-    """What is served of weights in Hugging Face's layout."""
+def export_onnx(weights: Path, target: Path, what: str, longest: int | None = None) -> None:
+    """What is served of weights in Hugging Face's layout; `longest` tokens at most are read."""
     from citewell.models.bert_onnx import convert
 
     target.mkdir(parents=True, exist_ok=True)
     for name in (BUDGETS, TOKENIZER):
         shutil.copyfile(weights / name, target / name)
     write_card(weights, target, what)
-    convert(weights, target / "model.onnx")
+    convert(weights, target / "model.onnx", longest=longest)
 
 
 if __name__ == "__main__":

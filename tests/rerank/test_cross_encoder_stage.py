@@ -41,8 +41,9 @@ def test_what_is_read_comes_first_and_the_rest_follows_as_it_was(read: list[int]
     assert sorted(read) == [2, 3, 4]
 
 
-def test_scores_may_be_added_to_those_from_before() -> None:
+def test_scores_may_be_added_to_those_from_before(read: list[int]) -> None:
     added = CrossEncoder(depth=3, added={"local": 0.5, "global": 1.5})
     assert ranked(added, "local") == [4, 3, 2, 1], "half of what reading says is not enough"
     assert ranked(added, "global") == [2, 3, 4, 1]
-    assert ranked(added, "paragraph") == [2, 3, 4, 1], "of a task that is not named the reading counts alone"
+    read.clear()
+    assert ranked(added, "paragraph") == [4, 3, 2, 1] and not read, "what is of another task is not even read"

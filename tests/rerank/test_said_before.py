@@ -49,7 +49,7 @@ def test_one_context_in_the_same_words_is_enough(tmp_path: Path) -> None:
     assert found["much"] > found["little"] > found["never"] == 0 == found["review"]
     assert scores(made, Query("local", context="gulls disturb every count TARGETCIT"))["little"] > found["little"]
     best = suggest(made, Query("local", context="gulls disturb every count TARGETCIT"), "said-before")[0]
-    assert best.paper.id == "much" and best.reasons[0].text.startswith("cited before in words like these")
+    assert best.paper.id == "much" and "cited before in words like these" in " ".join(reason.text for reason in best.reasons)
 
 
 def test_words_count_by_their_distance_from_the_citation_there(tmp_path: Path) -> None:

@@ -284,6 +284,7 @@ def test_the_exported_cross_encoder_scores_as_the_one_that_was_trained(
                 expected = model(ids, torch.ones_like(ids, dtype=torch.bool), kinds, torch.arange(ids.shape[1])[None])
             assert float(expected[0]) == pytest.approx(float(score), abs=0.05)
     assert json.loads((models / "mine-cross" / "card.json").read_text())["dev"]
+    assert (models / "mine-cross-large" / "model.onnx").stat().st_size > (models / "mine-cross" / "model.onnx").stat().st_size
 
 
 def test_a_pair_is_scored_alike_whatever_is_padded(packed: Path, fitted: Path, recipes_of: Recipes) -> None:

@@ -1,0 +1,25 @@
+"""A whole pipeline as the first stage of another, whose later stages refine what it has ranked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citewell.errors import CitewellError
+from citewell.fuse.components import Component, Fusion
+from citewell.papers import Ranking
+from citewell.retrieve.request import Request
+
+
+@dataclass(frozen=True)
+class Whole(Fusion):
+    """The stage; its parameter is that of ``pipelines.toml``."""
+
+    of: tuple[Component, ...]
+    """The one pipeline."""
+
+    def __post_init__(self) -> None:
+        if len(self.of) != 1:
+            raise CitewellError(f"a stage of the kind 'pipeline' is one pipeline, not {len(self.of)}")
+
+    def rank(self, request: Request) -> Ranking:
+        return self.of[0].rank(request)
