@@ -52,7 +52,7 @@ class Rereads(ABC):
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         known = self._known(request)
-        return {num: [Reason("reading", f"{self.said} {known[num]:+.2f}")] for num in papers if num in known}
+        return {num: [Reason("reading", f"{self.said} {known[num]:+.2f}")] for num in papers if known.get(num, 0.0) > 0}
 
     def _known(self, request: Request) -> dict[int, float]:
         return request.remember(f"read by {self}", dict)
