@@ -41,6 +41,7 @@ STAGES = {
     "semi-genetic": "citewell.fuse.semi_genetic:SemiGenetic",
     "enhanced-context": "citewell.rerank.enhanced_context:EnhancedContext",
     "cross-encoder": "citewell.rerank.cross_encoder:CrossEncoder",
+    "company": "citewell.rerank.company:Company",
     "pipeline": "citewell.fuse.whole:Whole",
     "said-before": "citewell.rerank.said_before:SaidBefore",
     "learned": "citewell.fuse.learned:Learned",

@@ -50,6 +50,7 @@ OURS = (
     "reading",
     "fast",
     "weighed",
+    "weighed-company",
     "best",
 )
 """Pipelines that use citewell's own models, or are the fast and the best of them: they have tables of their own."""

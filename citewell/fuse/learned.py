@@ -21,7 +21,7 @@ from citewell.fuse.signals import SEEDS, Signals, signals
 from citewell.models import weights
 from citewell.models.trees import Trees, checked
 from citewell.papers import Ranking, Reason
-from citewell.retrieve.best import best_first, first_of_each
+from citewell.retrieve.best import before_the_rest, best_first, first_of_each
 from citewell.retrieve.request import Request
 
 _K = 20.0
@@ -61,11 +61,8 @@ class Learned(Fusion):
     def rank(self, request: Request) -> Ranking:
         order, weighed = self.candidates(request)
         scores = self._weighed(request)
-        # Those that were not weighed come after those that were.
-        rest = order[~np.isin(order, weighed)]
-        behind = scores.min(initial=0.0) - 1.0 - np.arange(len(rest)) / max(1, len(rest))
-        found = np.concatenate([scores, behind])
-        return best_first(np.concatenate([weighed, rest]), found - found.min(initial=0.0) + 1e-3, self.size)
+        found = before_the_rest(weighed, scores, order[~np.isin(order, weighed)])
+        return Ranking(found.papers[: self.size], found.scores[: self.size])
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         found = super().reasons(request, papers)

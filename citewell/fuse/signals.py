@@ -19,6 +19,7 @@ import numpy.typing as npt
 from citewell.library.graph import Graph
 from citewell.library.identity import families, family_name
 from citewell.papers import Paper, Query, Ranking
+from citewell.retrieve.proximity import beside, places_of, reached
 from citewell.retrieve.query_terms import placed_words, query_terms
 from citewell.retrieve.request import Request
 from citewell.retrieve.years import newest_year, years_of
@@ -73,7 +74,7 @@ def _of_rankings(papers: Numbers, rankings: Mapping[str, Ranking]) -> dict[str, 
     found = {}
     for name, ranking in rankings.items():
         column = np.full(len(papers), np.nan)
-        places, here = _found(papers, ranking.papers)
+        places, here = places_of(papers, ranking.papers)
         column[places] = np.flatnonzero(here) + 1
         found[f"{name} rank"] = np.log(column)
     return found
@@ -82,7 +83,7 @@ def _of_rankings(papers: Numbers, rankings: Mapping[str, Ranking]) -> dict[str, 
 def _held(papers: Numbers, ranking: Ranking) -> npt.NDArray[np.float32]:
     """The scores of some papers in a ranking, 0 for those that it does not hold."""
     found = np.zeros(len(papers), np.float32)
-    places, here = _found(papers, ranking.papers)
+    places, here = places_of(papers, ranking.papers)
     found[places] = ranking.scores[here]
     return found
 
@@ -100,42 +101,11 @@ def _of_scores(scores: Mapping[str, npt.NDArray[np.float32]]) -> dict[str, Float
 def _of_links(graph: Graph, papers: Numbers, best: Numbers) -> dict[str, Floats]:
     weights = 1.0 / np.log2(np.arange(len(best)) + 2)
     return {
-        "cited by the best": _reached(graph, "cites", best, weights, papers),
-        "cites the best": _reached(graph, "cited_by", best, weights, papers),
-        "cited with the best": _beside(graph, "cited_by", "cites", best, weights, papers),
-        "cites as the best": _beside(graph, "cites", "cited_by", best, weights, papers),
+        "cited by the best": reached(graph, "cites", best, weights, papers),
+        "cites the best": reached(graph, "cited_by", best, weights, papers),
+        "cited with the best": beside(graph, "cited_by", "cites", best, weights, papers),
+        "cites as the best": beside(graph, "cites", "cited_by", best, weights, papers),
     }
-
-
-def _reached(graph: Graph, direction: str, starts: Numbers, weights: Floats, papers: Numbers) -> Floats:
-    """The weights of those starts that have a link to each paper."""
-    targets, counts = graph.neighbours(direction, starts)
-    return _summed(papers, targets, np.repeat(weights, counts))
-
-
-def _beside(graph: Graph, there: str, back: str, starts: Numbers, weights: Floats, papers: Numbers) -> Floats:
-    """How often each paper is linked to the same others as the starts, but for itself, for how often it is linked at all."""
-    between, counts = graph.neighbours(there, starts)
-    targets, spread = graph.neighbours(back, between)
-    total = _summed(papers, targets, np.repeat(np.repeat(weights, counts), spread))
-    total -= _summed(papers, starts, weights * counts)
-    return np.asarray(total / np.sqrt(1.0 + graph.degrees(there, papers)), np.float64)
-
-
-def _summed(papers: Numbers, targets: Numbers, weights: Floats) -> Floats:
-    """For each paper the sum of the weights of the targets that are it."""
-    places, here = _found(papers, targets)
-    return np.bincount(places, weights=weights[here], minlength=len(papers)).astype(np.float64)
-
-
-def _found(papers: Numbers, targets: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-    """The places among the papers of those targets that are there, and which these are."""
-    if not len(papers):
-        return np.zeros(0, np.int64), np.zeros(len(targets), bool)
-    order = np.argsort(papers)
-    at = np.minimum(np.searchsorted(papers[order], targets), len(papers) - 1)
-    here = papers[order[at]] == targets
-    return order[at[here]], here
 
 
 def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:
@@ -216,7 +186,7 @@ def _of_bibliography(request: Request, papers: Numbers) -> dict[str, Floats]:
         return dict.fromkeys(("cited with the known", "cites as the known", "cited by the known"), nothing)
     graph, weights = request.library.index.graph, np.ones(len(known)) / np.sqrt(len(known))
     return {
-        "cited with the known": _beside(graph, "cited_by", "cites", known, weights, papers),
-        "cites as the known": _beside(graph, "cites", "cited_by", known, weights, papers),
-        "cited by the known": _reached(graph, "cites", known, weights, papers),
+        "cited with the known": beside(graph, "cited_by", "cites", known, weights, papers),
+        "cites as the known": beside(graph, "cites", "cited_by", known, weights, papers),
+        "cited by the known": reached(graph, "cites", known, weights, papers),
     }

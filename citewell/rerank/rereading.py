@@ -11,6 +11,7 @@ import numpy.typing as npt
 from citewell.models import hugging_face, weights
 from citewell.models.served import MODEL
 from citewell.papers import Ranking, Reason
+from citewell.retrieve.best import before_the_rest
 from citewell.retrieve.request import Request
 
 Numbers = npt.NDArray[np.int64]
@@ -33,10 +34,7 @@ class Rereads(ABC):
         best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
         before = ranking.scores[: self.depth].astype(np.float64)
         scores = self.together(request, before, self.score(request, best).astype(np.float64))
-        order = np.lexsort((best, -scores))
-        tail = float(scores.min(initial=0.0)) - 1.0 - np.arange(len(rest)) / max(1, len(rest))
-        found = np.concatenate([scores[order], tail])
-        return Ranking(np.concatenate([best[order], rest]), (found - found.min(initial=0.0) + 1e-3).astype(np.float32))
+        return before_the_rest(best, scores, rest)
 
     def together(self, request: Request, before: Floats, scores: Floats) -> Floats:
         """What the papers are ranked by, from what they were ranked by before and the scores of reading them."""

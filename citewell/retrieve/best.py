@@ -51,6 +51,15 @@ def best_first(papers: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], s
     return Ranking(papers[order], scores[order].astype(np.float32))
 
 
+def before_the_rest(papers: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], rest: npt.NDArray[np.int64]) -> Ranking:
+    """Papers by their scores, of equal ones the lower number first; then others in the order in which they come."""
+    order = np.lexsort((papers, -scores))
+    tail = float(scores.min(initial=0.0)) - 1.0 - np.arange(len(rest)) / max(1, len(rest))
+    found = np.concatenate([scores[order], tail])
+    # No score is below 0.
+    return Ranking(np.concatenate([papers[order], rest]), (found - found.min(initial=0.0) + 1e-3).astype(np.float32))
+
+
 def first_of_each(papers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Each paper once, in the order in which they come."""
     _, first = np.unique(papers, return_index=True)

@@ -16,13 +16,13 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import best_first
+from citewell.retrieve.proximity import ways
 from citewell.retrieve.request import Request
 
 Numbers = npt.NDArray[np.int64]
 
 KINDS = {"references": ("cites",), "co-citation": ("cited_by", "cites"), "coupling": ("cites", "cited_by")}
 """The links from the best papers to the candidates, one after another."""
-_SAID = {"references": "cited by", "co-citation": "cited together with", "coupling": "cites the same papers as"}
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Linked:
         path = KINDS[self.kind_of_link]
         known = request.known()
         best, weights = self._best(known, ranking)
+        request.notes[self._name()] = best
         reached = best
         for direction in path:
             reached, counts = graph.neighbours(direction, reached)
@@ -73,4 +74,31 @@ class Linked:
         return papers[first], weights
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        return {num: [Reason("links", f"{_SAID[self.kind_of_link]} {self.starts}")] for num in papers}
+        """Which of the papers that it started from are linked to each paper, and in how many ways the nearest one is."""
+        starts: Numbers = request.notes.get(self._name(), np.zeros(0, np.int64))
+        found = ways(request.library.index.graph, KINDS[self.kind_of_link], starts, papers)
+        known = set(request.known().tolist())
+        order = {start: at for at, start in enumerate(starts.tolist())}
+        nearest = {num: sorted(count.items(), key=lambda pair: (-pair[1], order[pair[0]])) for num, count in found.items()}
+        records = request.library.store.papers([start for pairs in nearest.values() for start, _ in pairs[:1]])
+        return {
+            num: [Reason("links", self._said(records[start].title, start in known, times, len(pairs)), [records[start].id])]
+            for num, pairs in nearest.items()
+            for start, times in pairs[:1]
+            if start in records
+        }
+
+    def _said(self, title: str, known: bool, times: int, starts: int) -> str:
+        """A link as a sentence: of a paper to the one called `title`, the nearest of so many."""
+        which = "which the draft cites" if known else f"one of {self.starts}"
+        papers, cite = ("1 paper", "cites") if times == 1 else (f"{times:,} papers", "cite")
+        match self.kind_of_link:
+            case "references":
+                return f"cited by “{title}”, {which}" + (f", and {starts - 1:,} more" if starts > 1 else "")
+            case "co-citation":
+                return f"{papers} {cite} it together with “{title}”, {which}"
+            case _:
+                return f"cites {papers} that “{title}”, {which}, cites too"
+
+    def _name(self) -> str:
+        return f"starts of {self}"

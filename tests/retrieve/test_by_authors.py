@@ -19,7 +19,7 @@ def test_papers_are_found_by_the_authors_of_the_draft(tiny: Library) -> None:
     assert [each.paper.id for each in suggest(tiny, query, "by-the-authors")] == ["harbour", "fog"]
     cited = suggest(tiny, replace(query, authors=["Lee Moss"], exclude=[]), "cited-by-the-authors")
     assert {each.paper.id for each in cited} == {"harbour", "gulls", "tides"}
-    assert cited[0].reasons[0].text == "cited by papers of the draft's authors"
+    assert cited[0].reasons[0].text == "cited by “Tides move the boats”, one of the papers of the draft's authors, and 1 more"
     assert suggest(tiny, Query(title="Boats"), "by-the-authors") == []
 
 
