@@ -115,6 +115,42 @@ def author_number(name: str, people: int) -> int:
     return 1 + hash64(family, letter) % (people - 1)
 
 
+class Sight:
+    """What a model of a shape sees of queries and papers, as numbers."""
+
+    def __init__(self, shape: Shape, reader: Reader) -> None:
+        self._shape = shape
+        self._reader = reader
+
+    def context(self, query: Query) -> tuple[list[int], int]:
+        """The tokens round the gap, and its place among them."""
+        mask, size = self._reader.mask, self._shape.context
+        tokens = self._reader.tokens([query.context])[0]
+        place = tokens.index(mask) if mask in tokens else 0
+        first = window_start(place, len(tokens), size)
+        return tokens[first : first + size] or [NOBODY], place - first if tokens else 0
+
+    def texts(self, texts: Sequence[tuple[str, str]]) -> list[list[int]]:
+        """Titles with abstracts as tokens, cut; what is empty is one token all the same."""
+        flat = iter(self._reader.tokens([part for text in texts for part in text]))
+        return [(title + abstract)[: self._shape.text] or [NOBODY] for title, abstract in zip(flat, flat, strict=True)]
+
+    def authors(self, papers: Sequence[Candidate]) -> npt.NDArray[np.int64]:
+        """Who wrote each paper, a row each."""
+        authors = np.full((len(papers), self._shape.authors), NOBODY, np.int64)
+        for row, paper in enumerate(papers):
+            names = [author_number(name, self._shape.people) for name in paper.authors[: self._shape.authors]]
+            authors[row, : len(names)] = names
+        return authors
+
+    def cited(self, papers: Sequence[Candidate]) -> Scores:
+        """How often each paper was cited, a row each."""
+        cited = np.zeros((len(papers), self._shape.years + 1), np.float32)
+        for row, paper in enumerate(papers):
+            cited[row, : len(paper.cited)] = paper.cited
+        return cited
+
+
 class EnhancedContext:
     """One model, loaded when it is first used."""
 
@@ -128,13 +164,13 @@ class EnhancedContext:
         return session(self._folder)
 
     @cached_property
-    def _reader(self) -> Reader:
-        return Reader(tokenizer(self._folder), Inputs())
+    def _sight(self) -> Sight:
+        return Sight(self.shape, Reader(tokenizer(self._folder), Inputs()))
 
     def scores(self, query: Query, papers: Sequence[Candidate]) -> Scores:
         """How well each paper fits the gap."""
         asked = self._asked(query)
-        tokens = self._own([(paper.title, paper.abstract) for paper in papers])
+        tokens = self._sight.texts([(paper.title, paper.abstract) for paper in papers])
         scores = np.zeros(len(papers), np.float32)
         for places in by_length([len(each) for each in tokens], _BATCH_TOKENS):
             ids = np.zeros((len(places), len(tokens[places[0]])), np.int64)
@@ -148,33 +184,17 @@ class EnhancedContext:
 
     def _asked(self, query: Query) -> dict[str, npt.NDArray[Any]]:
         """The context with the place of its gap, and the citing paper."""
-        mask, size = self._reader.mask, self.shape.context
-        tokens = self._reader.tokens([query.context])[0]
-        place = tokens.index(mask) if mask in tokens else 0
-        first = window_start(place, len(tokens), size)
-        context = tokens[first : first + size] or [NOBODY]
-        found = {"context": np.array([context], np.int64), "gap": np.array([place - first if tokens else 0], np.int64)}
+        context, gap = self._sight.context(query)
+        found = {"context": np.array([context], np.int64), "gap": np.array([gap], np.int64)}
         if self.shape.parts.enhanced:
-            found["citing"] = np.array(self._own([(query.title, query.abstract)]), np.int64)
+            found["citing"] = np.array(self._sight.texts([(query.title, query.abstract)]), np.int64)
         return found
-
-    def _own(self, texts: Sequence[tuple[str, str]]) -> list[list[int]]:
-        """Titles with abstracts as tokens, cut; what is empty is one token all the same."""
-        flat = iter(self._reader.tokens([part for text in texts for part in text]))
-        return [(title + abstract)[: self.shape.text] or [NOBODY] for title, abstract in zip(flat, flat, strict=True)]
 
     def _known(self, papers: Sequence[Candidate]) -> dict[str, npt.NDArray[Any]]:
         """Authors and citations."""
-        shape = self.shape
-        if not shape.parts.bibliography:
+        if not self.shape.parts.bibliography:
             return {}
-        authors = np.full((len(papers), shape.authors), NOBODY, np.int64)
-        cited = np.zeros((len(papers), shape.years + 1), np.float32)
-        for row, paper in enumerate(papers):
-            names = [author_number(name, shape.people) for name in paper.authors[: shape.authors]]
-            authors[row, : len(names)] = names
-            cited[row, : len(paper.cited)] = paper.cited
-        return {"authors": authors, "cited": cited}
+        return {"authors": self._sight.authors(papers), "cited": self._sight.cited(papers)}
 
 
 def available(name: str) -> bool:

@@ -8,7 +8,6 @@ tokens. What it makes is served as a cross-encoder. ``python -m citewell.train.c
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from citewell.train.encoder import CHECKPOINT, device_called, export_onnx, numbe
 from citewell.train.keeping import Best
 from citewell.train.lists import Lists, measured, ranked
 from citewell.train.packs import TASKS, Arrays, load
+from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
@@ -157,4 +157,4 @@ def export(weights: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), tomllib.loads(Path(sys.argv[3]).read_text("utf-8")), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))

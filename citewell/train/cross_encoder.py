@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from citewell.train.bert import WEIGHTS, Bert, read_bert, write_bert
 from citewell.train.checkpoint import Checkpoint, fingerprint
 from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, export_onnx, numbers_of
 from citewell.train.packs import load
+from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
@@ -226,4 +226,4 @@ def export(weights: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), tomllib.loads(Path(sys.argv[3]).read_text("utf-8")), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))

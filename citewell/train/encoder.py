@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from citewell.train.batches import Texts, Tokens
 from citewell.train.bert import WEIGHTS, Bert, mean_vector, read_bert, write_bert
 from citewell.train.checkpoint import Checkpoint, fingerprint
 from citewell.train.packs import Arrays, load
+from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
@@ -324,4 +324,4 @@ def export_onnx(weights: Path, target: Path, what: str, longest: int | None = No
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), tomllib.loads(Path(sys.argv[3]).read_text("utf-8")), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))

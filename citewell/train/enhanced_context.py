@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -41,6 +40,7 @@ from citewell.train.keeping import Best
 from citewell.train.lists import Lists, measured, ranked
 from citewell.train.negatives import Choice, Negatives, pairs
 from citewell.train.packs import TASKS, Arrays, load
+from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
@@ -319,4 +319,4 @@ def _people(pack: Path, arrays: Arrays, shape: Shape) -> Arrays:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), tomllib.loads(Path(sys.argv[3]).read_text("utf-8")), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))

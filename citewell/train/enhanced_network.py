@@ -77,10 +77,14 @@ class Network(nn.Module):
 
     def forward(self, asked: Asked, found: Found) -> Tensor:
         """A row of scores for each question."""
+        return self.scores(asked, self.read(found.text), found)
+
+    def scores(self, asked: Asked, hidden: Tensor, found: Found) -> Tensor:
+        """The same where the texts of the candidates were read before."""
         context, enhanced = self.contexts(asked)
-        each = len(found.text.ids) // len(enhanced)
+        each = len(hidden) // len(enhanced)
         query = enhanced.repeat_interleave(each, 0)
-        paper = self.attention(query, self._read(found.text), found.text.lengths)
+        paper = self.attention(query, hidden, found.text.lengths)
         text = functional.cosine_similarity(query, paper, dim=1).view(-1, each)
         if not self._has.bibliography:
             return text
@@ -90,12 +94,12 @@ class Network(nn.Module):
 
     def contexts(self, asked: Asked) -> tuple[Tensor, Tensor]:
         """The vectors of contexts, and what they are with the citing papers, where these count."""
-        hidden = self._read(asked.context)
+        hidden = self.read(asked.context)
         gap = hidden[torch.arange(len(hidden), device=hidden.device), asked.gap]
         context = self.attention(gap, hidden, asked.context.lengths)
         if not self._has.enhanced:
             return context, context
-        citing = self.attention(context, self._read(asked.citing), asked.citing.lengths)
+        citing = self.attention(context, self.read(asked.citing), asked.citing.lengths)
         return context, context + citing
 
     def known(self, authors: Tensor, cited: Tensor) -> Tensor:
@@ -111,7 +115,8 @@ class Network(nn.Module):
             return torch.ones(len(context), 2, device=context.device)
         return torch.softmax(torch.sigmoid(self.weighing(context)), dim=1)
 
-    def _read(self, text: Text) -> Tensor:
+    def read(self, text: Text) -> Tensor:
+        """The hidden states of texts, which are the same whatever is asked."""
         packed = rnn.pack_padded_sequence(self.words(text.ids), text.lengths.cpu(), batch_first=True, enforce_sorted=False)
         hidden, _ = rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=text.ids.shape[1])
         return hidden

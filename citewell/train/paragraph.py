@@ -9,7 +9,6 @@ paragraphs cite. Only the last layers are tuned. ``python -m citewell.train.para
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from citewell.train.encoder import CHECKPOINT, device_called, numbers_of
 from citewell.train.keeping import Best
 from citewell.train.lists import measured
 from citewell.train.packs import TASKS, Arrays, load
+from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
@@ -238,4 +238,4 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), tomllib.loads(Path(sys.argv[3]).read_text("utf-8")), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))

@@ -8,7 +8,6 @@ made of data sets (encoders, the learned combination) goes into a folder of its 
 from __future__ import annotations
 
 import tomllib
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 
 from citewell.errors import CitewellError
+from citewell.train import recipe_files
 
 
 class LibraryRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,7 +105,7 @@ _OF_SETS: dict[str, type[PackRecipe] | type[FusionRecipe]] = {
 
 def recipes() -> list[str]:
     """The names of the recipes at hand."""
-    return sorted(path.name.removesuffix(".toml") for path in _folder().iterdir() if path.name.endswith(".toml"))
+    return recipe_files.names()
 
 
 def load_recipe(name: str) -> Recipe:
@@ -115,7 +115,7 @@ def load_recipe(name: str) -> Recipe:
     if name not in recipes():
         known = ", ".join(recipes())
         raise CitewellError(f"there is no recipe {name!r}; choose one of {known}, or name a TOML file of your own")
-    return _read(_folder().joinpath(f"{name}.toml"), name)
+    return _read(recipe_files.folder().joinpath(f"{name}.toml"), name)
 
 
 def library_recipe(name: str) -> LibraryRecipe:
@@ -126,31 +126,9 @@ def library_recipe(name: str) -> LibraryRecipe:
     return found
 
 
-def _folder() -> Traversable:
-    return files("citewell.train").joinpath("recipes")
-
-
-def _content(path: Traversable) -> dict[str, Any]:
-    """What a file says, on top of what the recipe says that it is ``like``."""
-    content = tomllib.loads(path.read_text("utf-8"))
-    if (other := content.pop("like", None)) is None:
-        return content
-    if other not in recipes():
-        raise CitewellError(f"{path} is like {other!r}, but there is no such recipe; there are {', '.join(recipes())}")
-    return _on_top(_content(_folder().joinpath(f"{other}.toml")), content)
-
-
-def _on_top(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    merged = {
-        name: _on_top(below[name], value) if isinstance(value, dict) and isinstance(below.get(name), dict) else value
-        for name, value in above.items()
-    }
-    return {**below, **merged}
-
-
 def _read(path: Traversable, name: str) -> Recipe:
     try:
-        content = _content(path)
+        content = recipe_files.content(path)
         shape: type[Recipe] = _OF_SETS.get(content.get("kind", ""), LibraryRecipe)
         return msgspec.convert({**content, "name": name}, shape)
     except OSError as error:

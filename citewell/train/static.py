@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -37,6 +36,7 @@ from citewell.train.bert import WEIGHTS
 from citewell.train.checkpoint import Checkpoint, fingerprint
 from citewell.train.encoder import CHECKPOINT, Numbers, Reading, Training, device_called, numbers_of
 from citewell.train.packs import load
+from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
@@ -236,4 +236,4 @@ def export(weights: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), tomllib.loads(Path(sys.argv[3]).read_text("utf-8")), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))

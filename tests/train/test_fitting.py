@@ -108,6 +108,18 @@ def test_a_training_ends_on_a_bare_machine(packed: Path, base: Path, recipe_file
     }
 
 
+def test_a_recipe_that_is_like_another_is_read_whole_on_a_bare_machine(packed: Path, base: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text(
+        'like = "medic-textenh"\n[shape]\nwords = 12\nhidden = 8\n[negatives]\nfirst_stage = ""\n'
+        "[numbers]\nsteps = 1\npairs = 4\nwrong = 2\ndev_questions = 2\ndev_depth = 4\n"
+    )
+    done = apart("citewell.train.enhanced_context", packed, base, recipe, tmp_path / "out", 0)
+    assert done.returncode == 0, done.stderr
+    used = json.loads((tmp_path / "out" / "recipe.json").read_text())
+    assert used["shape"]["variant"] == "textenh" and used["shape"]["words"] == 12 and used["numbers"]["margin"] == 0.3
+
+
 def test_a_checkpoint_of_another_recipe_is_not_gone_on_from(
     packed: Path, base: Path, fitted: Path, recipes_of: Recipes, tmp_path: Path
 ) -> None:
