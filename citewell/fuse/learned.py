@@ -1,9 +1,9 @@
 """The learned combination: trees (LightGBM's lambdarank) weigh every signal of the candidates that some pipelines found.
 
 The candidates are the best of each pipeline (`of`), and each that can score says what it thinks of those of the others;
-pipelines that only score (`also`) say what they think of them all. There are trees for each task. What the trees do not see,
-the tail of the rankings, follows in the order of reciprocal ranks. The reason given with a paper names the signals that lifted
-it most.
+pipelines that only score (`also`) say what they think of them all. There are trees for each task, and where it was trained a
+small network: the mean of their scores counts. What is not weighed, the tail of the rankings, follows in the order of
+reciprocal ranks. The reason given with a paper names the signals that lifted it most.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from citewell.errors import CitewellError
 from citewell.fuse.components import Component, Fusion, side_by_side
 from citewell.fuse.signals import SEEDS, Signals, signals
 from citewell.models import weights
-from citewell.models.trees import Trees, checked
+from citewell.models.network import Network, network_path
+from citewell.models.trees import Trees
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import before_the_rest, best_first, first_of_each
 from citewell.retrieve.request import Request
@@ -79,7 +80,7 @@ class Learned(Fusion):
         shown = [num for num in papers if num in place]
         rows = table.rows[[place[num] for num in shown]]
         # What a signal would say that is missing is no reason.
-        shares = np.where(np.isnan(rows), 0.0, self._trees(request, table).shares(rows))
+        shares = np.where(np.isnan(rows), 0.0, self._both(request, table).shares(rows))
         found: dict[int, dict[str, float]] = {num: {} for num in shown}
         for num, row in zip(shown, shares, strict=True):
             for name, share in zip(table.names, row.tolist(), strict=True):
@@ -115,11 +116,11 @@ class Learned(Fusion):
         return self.candidates(request)[1], self._signals(request)
 
     def _weighed(self, request: Request) -> Floats:
-        """What the trees think of the candidates that are weighed."""
+        """What trees and network think of the candidates that are weighed."""
 
         def work_out() -> Floats:
             _, table = self.signals(request)
-            return self._trees(request, table).scores(table.rows)
+            return self._both(request, table).scores(table.rows)
 
         return request.remember(f"weighed by {self.model} {self.depth}", work_out)
 
@@ -128,18 +129,46 @@ class Learned(Fusion):
         trained = any(weights.folder(self.model).glob("*.npz"))
         return {self.model: weights.version(self.model) if trained else ""}
 
-    def _trees(self, request: Request, table: Signals) -> Trees:
-        """The trees of the request's task, which were trained on such signals."""
+    def _both(self, request: Request, table: Signals) -> Judges:
+        """What was trained for the request's task, on such signals."""
         task = request.query.task
-        return checked(table.names, _loaded(self.model, "local" if task == "evidence" else task))
+        found = _loaded(self.model, "local" if task == "evidence" else task)
+        if any(judge.names != table.names for judge in found.all()):
+            raise CitewellError("the learned combination was trained on other signals; train it again: citewell train fusion")
+        return found
+
+
+@dataclass(frozen=True)
+class Judges:
+    """The trees of a task and, where there is one, the network beside them."""
+
+    trees: Trees
+    network: Network | None
+
+    def all(self) -> list[Trees | Network]:
+        return [self.trees, *([self.network] if self.network else [])]
+
+    def scores(self, rows: Floats) -> Floats:
+        return self._mean(self.trees.scores(rows), self.network.scores(rows) if self.network else None)
+
+    def shares(self, rows: Floats) -> Floats:
+        """What each signal adds to the score of each row."""
+        return self._mean(self.trees.shares(rows), self.network.shares(rows) if self.network else None)
+
+    def _mean(self, trees: Floats, network: Floats | None) -> Floats:
+        """Their mean, so that scores are of the same size with a network as without one."""
+        if self.network is None or network is None:
+            return trees
+        return (trees + self.network.share * network) / (1.0 + self.network.share)
 
 
 @lru_cache(maxsize=8)
-def _loaded(model: str, task: str) -> Trees:
+def _loaded(model: str, task: str) -> Judges:
     path = weights.folder(model) / f"{task}.npz"
     if not path.is_file():
         raise CitewellError(f"there is no learned combination {model!r} for the {task} task; train it: citewell train fusion")
-    return Trees.load(path)
+    beside = network_path(path)
+    return Judges(Trees.load(path), Network.load(beside) if beside.is_file() else None)
 
 
 def _by_share(lifted: tuple[str, float]) -> float:

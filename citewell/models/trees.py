@@ -7,15 +7,13 @@ training rows below (Saabas 2014).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from citewell.errors import CitewellError
 
 Floats = npt.NDArray[np.float64]
 
@@ -109,10 +107,3 @@ def _lay_down(node: Mapping[str, Any], columns: dict[str, list[Any]]) -> int:
         columns["left"][place] = _lay_down(node["left_child"], columns)
         columns["right"][place] = _lay_down(node["right_child"], columns)
     return place
-
-
-def checked(names: Sequence[str], trees: Trees) -> Trees:
-    """The trees, if they ask for these features in this order."""
-    if tuple(names) != trees.names:
-        raise CitewellError("the learned combination was trained on other signals; train it again: citewell train fusion")
-    return trees

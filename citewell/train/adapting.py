@@ -25,6 +25,7 @@ from citewell.evaluate.questions import questions
 from citewell.evaluate.sets import DataSet
 from citewell.fuse.learned import Learned
 from citewell.library.adding import Progress
+from citewell.models.network import network_path
 from citewell.pipeline import pipeline
 from citewell.train.about import CARD, LICENCE, write_json
 from citewell.train.digests import digest
@@ -79,9 +80,21 @@ class Adapting:
             return {}
         numbers = {**self.recipe.trees, "uncited": self.recipe.uncited.get(task, 1.0)}
         hiding = Hiding(self.recipe.hidden, self.stage.depth)
-        trees, about = learn(Examples.joined([part for _, part in parts]), numbers, hiding, self.recipe.seed)
+        examples = Examples.joined([part for _, part in parts])
+        trees, about = learn(examples, numbers, hiding, self.recipe.seed)
         about = {"sets": {dataset.name: len(part.sizes) for dataset, part in parts}, **about}
+        if self.recipe.network is not None:
+            about |= self.network(task, examples, hiding)
         write(self.out, task, trees, about)
+        return about
+
+    def network(self, task: str, examples: Examples, hiding: Hiding) -> dict[str, Any]:
+        """The network of a task, written; what is known of it."""
+        from citewell.train.network import learn as learn_network
+
+        assert self.recipe.network is not None
+        made, about = learn_network(examples, self.recipe.network, task, hiding, self.recipe.seed)
+        made.save(network_path(self.out / f"{task}.npz"))
         return about
 
     def collected(self, dataset: DataSet, task: str) -> Examples | None:
@@ -105,7 +118,7 @@ class Adapting:
 
 def _write_card(recipe: FusionRecipe, made: dict[str, Any], out: Path) -> None:
     card = {
-        "what": "trees that weigh every signal of candidates, one model a task",
+        "what": "trees, and a network beside them, that weigh every signal of candidates; one model a task",
         "recipe": msgspec.to_builtins(recipe),
         "sets": {task: about["sets"] for task, about in made.items()},
         "dev": {task: figures(about) for task, about in made.items()},
@@ -137,5 +150,6 @@ def _combination(name: str) -> Learned:
 
 
 def _check_installed(recipe: FusionRecipe) -> None:
-    if find_spec("lightgbm") is None:
-        raise CitewellError(f"the recipe {recipe.name!r} needs lightgbm; install it with: pip install 'citewell[train]'")
+    for needed in ("lightgbm", *(["torch"] if recipe.network else [])):
+        if find_spec(needed) is None:
+            raise CitewellError(f"the recipe {recipe.name!r} needs {needed}; install it with: pip install 'citewell[train]'")

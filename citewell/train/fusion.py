@@ -99,6 +99,13 @@ class Hiding:
         return Examples.joined(parts)
 
 
+def never_cited(examples: Examples) -> npt.NDArray[np.bool_]:
+    """Which candidates nobody has cited."""
+    if TIMES_CITED not in examples.names:
+        return np.zeros(len(examples.labels), bool)
+    return np.asarray(examples.rows[:, examples.names.index(TIMES_CITED)] == 0)
+
+
 def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = None) -> Examples | None:
     """The signals of the candidates for every question of an evaluation, and which of them are right.
 
@@ -132,8 +139,7 @@ def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: 
     import lightgbm
 
     settings = _settings(parameters, seed)
-    held = np.random.default_rng(seed).permutation(len(examples.sizes)) % _HELD_BACK == 0
-    some, others = examples.of_questions(~held), examples.of_questions(held)
+    some, others = held_back(examples, seed)
     first = lightgbm.train(
         settings,
         _data(lightgbm, hiding.added(some, seed)),
@@ -142,7 +148,7 @@ def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: 
         callbacks=[lightgbm.early_stopping(int(parameters.get("patience", 40)), verbose=False)],
     )
     rounds = int(first.best_iteration or 1)
-    recall, first_ranks = _measured(np.asarray(first.predict(others.rows, num_iteration=rounds)), others)
+    recall, first_ranks = measured(np.asarray(first.predict(others.rows, num_iteration=rounds)), others)
     whole = lightgbm.train(settings, _data(lightgbm, hiding.added(examples, seed)), max(1, round(rounds * 1.1)))
     gains = dict(zip(examples.names, whole.feature_importance("gain").tolist(), strict=True))
     total = sum(gains.values()) or 1.0
@@ -177,12 +183,17 @@ def _trees(booster: Any, examples: Examples) -> Trees:
 
 def _data(lightgbm: Any, examples: Examples) -> Any:
     # Of the right papers those that nobody has cited yet are a class of their own.
-    never = examples.rows[:, examples.names.index(TIMES_CITED)] == 0 if TIMES_CITED in examples.names else False
-    grades = examples.labels + (examples.labels & never)
+    grades = examples.labels + (examples.labels & never_cited(examples))
     return lightgbm.Dataset(examples.rows, grades, group=examples.sizes, free_raw_data=False)
 
 
-def _measured(scores: npt.NDArray[np.float64], examples: Examples) -> tuple[float, float]:
+def held_back(examples: Examples, seed: int) -> tuple[Examples, Examples]:
+    """The questions to learn from, and a fifth of all that are held back."""
+    held = np.random.default_rng(seed).permutation(len(examples.sizes)) % _HELD_BACK == 0
+    return examples.of_questions(~held), examples.of_questions(held)
+
+
+def measured(scores: npt.NDArray[np.float64], examples: Examples) -> tuple[float, float]:
     """R@10 among the right papers that are candidates, and RR."""
     recall, reciprocal = [], []
     start = 0

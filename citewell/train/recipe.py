@@ -71,6 +71,23 @@ class Hidden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """So many of the questions teach the trees once more, without them."""
 
 
+class NetworkNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The numbers of the network that weighs signals beside the trees."""
+
+    share: float
+    """How much its scores count beside those of the trees."""
+    hidden: int
+    """Numbers of its first layer; the second has half as many."""
+    epochs: int
+    rate: float
+    batch: int
+    """Questions a step."""
+    dropout: float = 0.0
+    decay: float = 0.0
+    uncited: dict[str, float] = {}
+    """As that of the trees."""
+
+
 class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the learned combination is made of the dev questions of sets."""
 
@@ -87,6 +104,8 @@ class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uncited: dict[str, float] = {}
     """By task, what a right paper that nobody has cited yet is worth where another of its question is worth 1, the default."""
     hidden: tuple[Hidden, ...] = ()
+    network: NetworkNumbers | None = None
+    """None: the trees weigh alone."""
     name: str = ""
 
 

@@ -13,6 +13,7 @@ from citewell.errors import CitewellError
 from citewell.fuse import learned
 from citewell.fuse.learned import Learned
 from citewell.library import Library
+from citewell.models.network import Network
 from citewell.models.trees import Trees
 from citewell.papers import Query
 from citewell.pipeline import Pipeline, pipeline
@@ -86,6 +87,29 @@ def test_the_reason_names_what_lifted_a_paper(library: Library, stage: Learned, 
     reasons = stage.reasons(request, best)
     shares = [reason for reason in reasons[best[0]] if reason.kind == "shares"]
     assert [(reason.text, reason.data) for reason in shares] == [("lifted by bm25 +1.50", ["bm25"])]
+
+
+def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage: Learned, tmp_path: Path) -> None:
+    request = Request(library, QUERY)
+    papers, table = stage.signals(request)
+    trees = taught(stage, request, "bm25 rank", 1.0, tmp_path)
+    at, size = table.names.index("age"), len(table.names)
+    old = np.zeros((size, 1))
+    old[at] = 1.0
+    network = Network(table.names, np.zeros(size), np.ones(size), np.zeros(0, np.int64), ((old, np.zeros(1)),), 0.5)
+    network.save(tmp_path / "models" / "tiny" / "local-network.npz")
+    both = learned._loaded("tiny", "local")
+    np.testing.assert_allclose(both.scores(table.rows), (trees.scores(table.rows) + 0.5 * network.scores(table.rows)) / 1.5)
+    best = papers[int(np.argmax(both.scores(table.rows)))]
+    assert stage.rank(request).papers[0] == best
+    lifted = [reason.data for reason in stage.reasons(request, [int(best)])[int(best)] if reason.kind == "shares"]
+    assert "age" in lifted[0]
+
+
+def test_what_was_trained_on_other_signals_is_refused(library: Library, stage: Learned, tmp_path: Path) -> None:
+    stump(("age",), "age", 1.0).save(tmp_path / "models" / "tiny" / "local.npz")
+    with pytest.raises(CitewellError, match="other signals"):
+        stage.rank(Request(library, QUERY))
 
 
 def test_what_nobody_knows_is_no_reason(library: Library, stage: Learned, tmp_path: Path) -> None:

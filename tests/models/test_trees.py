@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from citewell.errors import CitewellError
-from citewell.models.trees import Trees, checked
+from citewell.models.trees import Trees
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -73,9 +72,3 @@ def test_trees_are_the_same_after_a_file(tmp_path: Path) -> None:
     rows = np.random.default_rng(1).normal(size=(50, COLUMNS))
     assert again.names == TREES.names and (again.scores(rows) == TREES.scores(rows)).all()
     assert len(TREES.scores(rows[:0])) == 0
-
-
-def test_trees_of_other_features_are_refused() -> None:
-    assert checked(TREES.names, TREES) is TREES
-    with pytest.raises(CitewellError, match="other signals"):
-        checked(["age"], TREES)

@@ -106,6 +106,48 @@ def test_the_command_makes_a_combination_that_serves(recipe: Path, set_folder: P
         Evaluation(set_folder, "paragraph", sample=3).report(["tiny-learned"])
 
 
+def test_a_network_learns_beside_the_trees(recipe: Path, set_folder: Path, models: Path) -> None:
+    pytest.importorskip("torch")
+    from citewell.models.network import Network
+
+    recipe.write_text(RECIPE + "\n[network]\nshare = 0.5\nhidden = 8\nepochs = 2\nrate = 0.01\nbatch = 4\ndropout = 0.1\n")
+    about = run(recipe, set_folder, models / "fusion")
+    assert set(about["tasks"]["local"]["network alone, held back"]) == {"R@10", "RR"}
+    made = Network.load(models / "fusion" / "local-network.npz")
+    assert made.share == 0.5 and [weights.shape[1] for weights, _ in made.layers] == [8, 4, 1]
+    found = Evaluation(set_folder, "local", sample=10).report(["bm25", "tiny-learned"]).as_json()["pipelines"]
+    assert found["tiny-learned"]["R@10"] > 0
+
+
+def test_a_network_learns_what_is_right_and_spares_what_nobody_has_cited() -> None:
+    pytest.importorskip("torch")
+    from citewell.train.fusion import Examples
+    from citewell.train.network import fit
+    from citewell.train.recipe import NetworkNumbers
+
+    random = np.random.default_rng(1)
+    questions, each = 80, 8
+    signal, cited = random.random(questions * each), random.integers(0, 2, questions * each)
+    best = signal.reshape(questions, each).argmax(1) + np.arange(questions) * each
+    labels = np.zeros(questions * each, np.int8)
+    labels[best] = 1
+    also = [
+        int(random.choice(np.flatnonzero(cited[at : at + each] == 0))) + at
+        for at in range(0, len(cited), each)
+        if not cited[at : at + each].all()
+    ]
+    labels[also] = 1
+    rows = np.column_stack([signal, cited, np.where(random.random(len(cited)) < 0.3, np.nan, 1.0)]).astype(np.float32)
+    examples = Examples(("signal", "times cited", "noise"), rows, labels, np.full(questions, each))
+    numbers = NetworkNumbers(share=1.0, hidden=16, epochs=30, rate=0.01, batch=8)
+    plain, spared = (fit(examples, numbers, uncited, 1) for uncited in (1.0, 5.0))
+    high, low = np.array([[0.9, 1.0, 1.0]]), np.array([[0.1, 1.0, 1.0]])
+    assert plain.scores(high) > plain.scores(low)
+    unseen = np.array([[0.5, 0.0, np.nan]])
+    assert spared.scores(unseen) - spared.scores(high) > plain.scores(unseen) - plain.scores(high)
+    assert (fit(examples, numbers, 1.0, 1).scores(high) == plain.scores(high)).all(), "the same again"
+
+
 def test_a_share_of_the_questions_teaches_what_a_library_without_vectors_is_like(recipe: Path, set_folder: Path) -> None:
     from citewell.train.fusion import Hiding, collect
 
