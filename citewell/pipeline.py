@@ -114,8 +114,7 @@ class Pipeline:
 
     def rank(self, request: Request) -> Ranking:
         """Papers for the request, best first; worked out once for each request."""
-        # The pipeline is kept beside its ranking, so that no other can come to have its id.
-        return request.remember(f"ranking of {id(self)}", lambda: (self, self._rank(request)))[1]
+        return request.own(self, lambda: self._rank(request))
 
     def _rank(self, request: Request) -> Ranking:
         first, *others = self.stages

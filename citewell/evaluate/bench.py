@@ -7,7 +7,7 @@ foreign run the forbidden papers are taken out, and counted.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -75,6 +75,10 @@ class Bench:
         """The numbers of the papers that answer a question."""
         own = self._own(question)
         return [number for number in self._names.numbers(question.wanted) if number != own]
+
+    def ids(self, numbers: Iterable[int]) -> list[str]:
+        """What rankings call these papers."""
+        return self._names.ids(numbers)
 
     def warm_up(self, pipeline: Pipeline, question: Question) -> None:
         pipeline.rank(self.request(question))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -18,11 +17,10 @@ from citewell.errors import CitewellError
 from citewell.evaluate import measures
 from citewell.evaluate.bench import Answers, Bench, Ranked, Runs
 from citewell.evaluate.measures import Values
+from citewell.evaluate.moments import moments
 from citewell.evaluate.pools import Pools
 from citewell.evaluate.questions import Question
-from citewell.evaluate.strict import Cutoff
 from citewell.pipeline import Pipeline
-from citewell.retrieve.scoring import load_compiled
 
 _BATCH = 200
 
@@ -113,41 +111,37 @@ def conduct(
 ) -> Experiment:
     """Let every pipeline answer every question, beside the `runs` of other systems."""
     runs = runs or {}
-    ordered = sorted(asked, key=lambda question: question.date)
     tallies = {name: Tally() for name in (*(pipeline.name for pipeline in pipelines), *runs)}
     if len(tallies) < len(pipelines) + len(runs):
         raise CitewellError("two systems have the same name: rename the run's file, or leave one out")
-    with_sentences = any(question.sentences for question in ordered)
+    with_sentences = any(question.sentences for question in asked)
     found: list[tuple[Question, list[str]]] = []
     if watcher:
-        watcher.asking(len(ordered))
-    load_compiled()
+        watcher.asking(len(asked))
     cold = list(pipelines)
     started = time.process_time() - pools.seconds
-    with pools.at(sorted({question.date for question in ordered}), pipelines) as libraries:
-        for library, (date, group) in zip(libraries, groupby(ordered, key=lambda question: question.date), strict=True):
-            bench = Bench(library, pools.naming, Cutoff(date, pools.links_until), names, lenient, with_sentences)
-            for batch in _batches(list(group)):
-                answers = bench.answers(batch)
-                open_questions = [question for question in batch if question.id in answers[""]]
-                while cold and open_questions:  # what is loaded or compiled at first use is not a query's time
-                    bench.warm_up(cold.pop(), open_questions[0])
-                found += [(question, answers[""][question.id]) for question in open_questions]
+    for bench, group in moments(asked, pools, pipelines, names, lenient, with_sentences):
+        for batch in _batches(group):
+            answers = bench.answers(batch)
+            open_questions = [question for question in batch if question.id in answers[""]]
+            while cold and open_questions:  # what is loaded or compiled at first use is not a query's time
+                bench.warm_up(cold.pop(), open_questions[0])
+            found += [(question, answers[""][question.id]) for question in open_questions]
+            if listener:
+                listener.answers(answers)
+            for name, made in _rankings(bench, open_questions, answers, pipelines, runs, tallies):
+                for measure, values in bench.measure(open_questions, answers, made).items():
+                    tallies[name].values.setdefault(measure, []).append(values)
+                tallies[name].ranks += bench.ranks(answers, made)
                 if listener:
-                    listener.answers(answers)
-                for name, made in _rankings(bench, open_questions, answers, pipelines, runs, tallies):
-                    for measure, values in bench.measure(open_questions, answers, made).items():
-                        tallies[name].values.setdefault(measure, []).append(values)
-                    tallies[name].ranks += bench.ranks(answers, made)
-                    if listener:
-                        listener.rankings(name, made)
-                if watcher:
-                    watcher.asked(len(batch))
+                    listener.rankings(name, made)
+            if watcher:
+                watcher.asked(len(batch))
     if not found:
         raise CitewellError("none of the questions can be answered: the papers that they want are not in the set")
     outcomes = [tally.outcome(name) for name, tally in tallies.items()]
     seconds = time.process_time() - pools.seconds - started
-    return Experiment([q for q, _ in found], [wanted for _, wanted in found], outcomes, seconds, len(ordered) - len(found))
+    return Experiment([q for q, _ in found], [wanted for _, wanted in found], outcomes, seconds, len(asked) - len(found))
 
 
 def _rankings(

@@ -8,6 +8,7 @@ reciprocal ranks. The reason given with a paper names the signals that lifted it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -149,17 +150,17 @@ class Judges:
         return [self.trees, *([self.network] if self.network else [])]
 
     def scores(self, rows: Floats) -> Floats:
-        return self._mean(self.trees.scores(rows), self.network.scores(rows) if self.network else None)
+        return self._mean(lambda judge: judge.scores(rows))
 
     def shares(self, rows: Floats) -> Floats:
         """What each signal adds to the score of each row."""
-        return self._mean(self.trees.shares(rows), self.network.shares(rows) if self.network else None)
+        return self._mean(lambda judge: judge.shares(rows))
 
-    def _mean(self, trees: Floats, network: Floats | None) -> Floats:
-        """Their mean, so that scores are of the same size with a network as without one."""
-        if self.network is None or network is None:
-            return trees
-        return (trees + self.network.share * network) / (1.0 + self.network.share)
+    def _mean(self, opinion: Callable[[Trees | Network], Floats]) -> Floats:
+        """The mean of what they think, so that scores are of the same size with a network as without one."""
+        if self.network is None:
+            return opinion(self.trees)
+        return (opinion(self.trees) + self.network.share * opinion(self.network)) / (1.0 + self.network.share)
 
 
 @lru_cache(maxsize=8)

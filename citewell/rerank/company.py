@@ -9,16 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.papers import Ranking, Reason
 from citewell.retrieve.best import before_the_rest
-from citewell.retrieve.linked import KINDS
+from citewell.retrieve.linked import KINDS, cited_together
 from citewell.retrieve.proximity import beside, ways
 from citewell.retrieve.request import Request
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -41,20 +38,24 @@ class Company:
         if not share:
             return ranking
         papers, scores = ranking.papers[: self.depth], ranking.scores[: self.depth].astype(np.float64)
-        seeds = request.remember(f"seeds of {self}", lambda: papers[: self.seeds])
+        seeds = papers[: self.seeds]
+        self._seeds(request)[:] = seeds.tolist()
         weights = np.exp(scores[: self.seeds] - scores.max(initial=0.0))
         near = beside(request.library.index.graph, "cited_by", "cites", seeds, weights / weights.sum(), papers)
         return before_the_rest(papers, scores + share * np.log1p(near), ranking.papers[self.depth :])
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         """For each paper that of the best with which it is cited together most often."""
-        seeds: Numbers = request.notes.get(f"seeds of {self}", np.zeros(0, np.int64))
+        seeds = np.array(self._seeds(request), np.int64)
         records = request.library.store.papers(seeds.tolist())
         found = {}
         for num, times in ways(request.library.index.graph, KINDS["co-citation"], seeds, papers).items():
             for seed, count in times.most_common(1):
                 if seed in records:
-                    said = "1 paper cites" if count == 1 else f"{count:,} papers cite"
-                    text = f"{said} it together with “{records[seed].title}”, which ranks among the first"
+                    text = cited_together(records[seed].title, count, "which ranks among the first")
                     found[num] = [Reason("company", text, [records[seed].id])]
         return found
+
+    def _seeds(self, request: Request) -> list[int]:
+        """The papers that the others were held against."""
+        return request.own(self, list)

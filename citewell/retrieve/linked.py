@@ -49,7 +49,7 @@ class Linked:
         path = KINDS[self.kind_of_link]
         known = request.known()
         best, weights = self._best(known, ranking)
-        request.notes[self._name()] = best
+        self._starts(request)[:] = best.tolist()
         reached = best
         for direction in path:
             reached, counts = graph.neighbours(direction, reached)
@@ -75,10 +75,10 @@ class Linked:
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         """Which of the papers that it started from are linked to each paper, and in how many ways the nearest one is."""
-        starts: Numbers = request.notes.get(self._name(), np.zeros(0, np.int64))
-        found = ways(request.library.index.graph, KINDS[self.kind_of_link], starts, papers)
+        starts = self._starts(request)
+        found = ways(request.library.index.graph, KINDS[self.kind_of_link], np.array(starts, np.int64), papers)
         known = set(request.known().tolist())
-        order = {start: at for at, start in enumerate(starts.tolist())}
+        order = {start: at for at, start in enumerate(starts)}
         nearest = {num: sorted(count.items(), key=lambda pair: (-pair[1], order[pair[0]])) for num, count in found.items()}
         records = request.library.store.papers([start for pairs in nearest.values() for start, _ in pairs[:1]])
         return {
@@ -91,14 +91,23 @@ class Linked:
     def _said(self, title: str, known: bool, times: int, starts: int) -> str:
         """A link as a sentence: of a paper to the one called `title`, the nearest of so many."""
         which = "which the draft cites" if known else f"one of {self.starts}"
-        papers, cite = ("1 paper", "cites") if times == 1 else (f"{times:,} papers", "cite")
         match self.kind_of_link:
             case "references":
                 return f"cited by “{title}”, {which}" + (f", and {starts - 1:,} more" if starts > 1 else "")
             case "co-citation":
-                return f"{papers} {cite} it together with “{title}”, {which}"
+                return cited_together(title, times, which)
             case _:
-                return f"cites {papers} that “{title}”, {which}, cites too"
+                return f"cites {_papers(times)} that “{title}”, {which}, cites too"
 
-    def _name(self) -> str:
-        return f"starts of {self}"
+    def _starts(self, request: Request) -> list[int]:
+        """The papers that it started from, the best first."""
+        return request.own(self, list)
+
+
+def cited_together(title: str, times: int, which: str) -> str:
+    """Co-citation as a sentence: so many papers cite a paper and the one called `title`, which is one of some kind."""
+    return f"{_papers(times)} {'cites' if times == 1 else 'cite'} it together with “{title}”, {which}"
+
+
+def _papers(number: int) -> str:
+    return "1 paper" if number == 1 else f"{number:,} papers"

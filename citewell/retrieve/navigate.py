@@ -71,7 +71,7 @@ class Navigate:
         starts = np.repeat(np.arange(len(best)), counts)
         found = request.may_find(targets)
         targets, starts = targets[found], starts[found]
-        request.notes.setdefault(self._name(), []).append((best[starts], targets))
+        self._rounds(request).append((best[starts], targets))
         new = first_of_each(targets)
         new = new[~np.isin(new, best)][: max(0, self.total - len(best))]
         union = np.concatenate([best, new])
@@ -83,14 +83,15 @@ class Navigate:
 
     def _paths(self, request: Request, papers: list[int]) -> dict[int, list[int]]:
         """For each paper those among the best of some round that are linked to it, the best first."""
-        rounds: list[tuple[Numbers, Numbers]] = request.notes.get(self._name(), [])
+        rounds = self._rounds(request)
         return {
             num: list(dict.fromkeys(start for starts, targets in rounds for start in starts[targets == num].tolist()))
             for num in papers
         }
 
-    def _name(self) -> str:
-        return f"links of {self}"
+    def _rounds(self, request: Request) -> list[tuple[Numbers, Numbers]]:
+        """The links that were followed in each round, from one of the best to where it led."""
+        return request.own(self, list)
 
     def __post_init__(self) -> None:
         if self.direction not in ("cites", "cited_by"):

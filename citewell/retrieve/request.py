@@ -34,6 +34,11 @@ class Request:
         known: Known = self.notes[name]
         return known
 
+    def own(self, stage: object, make: Callable[[], Known]) -> Known:
+        """What a stage keeps of this query for its reasons, made empty the first time; an equal stage elsewhere has its own."""
+        # The stage is kept beside it, so that no other can come to have its id.
+        return self.remember(f"of {id(stage)}", lambda: (stage, make()))[1]
+
     def may_find(self, papers: npt.NDArray[np.int64]) -> Mask:
         """Which of some papers may be found."""
         allowed = np.ones(len(papers), bool)

@@ -29,10 +29,11 @@ from citewell.models.network import network_path
 from citewell.pipeline import pipeline
 from citewell.train.about import CARD, LICENCE, write_json
 from citewell.train.digests import digest
-from citewell.train.fusion import Examples, Hiding, collect, learn, write
+from citewell.train.fusion import Examples, Hiding, collect, held_back, learn, measured, write
 from citewell.train.recipe import FusionRecipe
 
 EXAMPLES = "examples"
+HELD_BACK, TOGETHER = "held back, among those with an answer to find", "together"
 
 
 def train(
@@ -74,27 +75,27 @@ class Adapting:
     watcher: Watcher | None = None
 
     def task(self, task: str) -> dict[str, Any]:
-        """The trees of a task, written; what is known of them, and nothing where there is nothing to learn from."""
+        """Trees and network of a task, written; what is known of them, and nothing where there is nothing to learn from."""
         parts = [(dataset, found) for dataset in self.datasets if (found := self.collected(dataset, task)) is not None]
         if not parts:
             return {}
         numbers = {**self.recipe.trees, "uncited": self.recipe.uncited.get(task, 1.0)}
         hiding = Hiding(self.recipe.hidden, self.stage.depth)
         examples = Examples.joined([part for _, part in parts])
-        trees, about = learn(examples, numbers, hiding, self.recipe.seed)
-        about = {"sets": {dataset.name: len(part.sizes) for dataset, part in parts}, **about}
-        if self.recipe.network is not None:
-            about |= self.network(task, examples, hiding)
+        trees, thought, about = learn(examples, numbers, hiding, self.recipe.seed)
+        _, held = held_back(examples, self.recipe.seed)
+        figures = {"trees": measured(thought, held)}
+        path = network_path(self.out / f"{task}.npz")
+        if self.recipe.network is None:
+            path.unlink(missing_ok=True)
+        else:
+            from citewell.train.network import learn as learn_network
+
+            network, also = learn_network(examples, self.recipe.network, task, hiding, self.recipe.seed)
+            network.save(path)
+            figures |= {"network": measured(also, held), TOGETHER: measured(thought + network.share * also, held)}
+        about = {"sets": {dataset.name: len(part.sizes) for dataset, part in parts}, **about, HELD_BACK: figures}
         write(self.out, task, trees, about)
-        return about
-
-    def network(self, task: str, examples: Examples, hiding: Hiding) -> dict[str, Any]:
-        """The network of a task, written; what is known of it."""
-        from citewell.train.network import learn as learn_network
-
-        assert self.recipe.network is not None
-        made, about = learn_network(examples, self.recipe.network, task, hiding, self.recipe.seed)
-        made.save(network_path(self.out / f"{task}.npz"))
         return about
 
     def collected(self, dataset: DataSet, task: str) -> Examples | None:
@@ -121,7 +122,7 @@ def _write_card(recipe: FusionRecipe, made: dict[str, Any], out: Path) -> None:
         "what": "trees, and a network beside them, that weigh every signal of candidates; one model a task",
         "recipe": msgspec.to_builtins(recipe),
         "sets": {task: about["sets"] for task, about in made.items()},
-        "dev": {task: figures(about) for task, about in made.items()},
+        "dev": {task: about[HELD_BACK] for task, about in made.items()},
         "citewell": __version__,
         "licence": LICENCE,
     }
@@ -129,9 +130,9 @@ def _write_card(recipe: FusionRecipe, made: dict[str, Any], out: Path) -> None:
 
 
 def figures(about: dict[str, Any]) -> dict[str, float]:
-    """R@10 and RR on the questions that were held back."""
-    found: dict[str, float] = about["held back, among those with an answer to find"]
-    return found
+    """R@10 and RR of the whole on the questions that were held back."""
+    found: dict[str, dict[str, float]] = about[HELD_BACK]
+    return found.get(TOGETHER, found["trees"])
 
 
 def _made_by(stage: Learned) -> str:

@@ -13,7 +13,7 @@ GPU marks the candidates (`citewell.train.marking`), for as many models as are w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, groupby
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +21,15 @@ import click
 import numpy as np
 
 from citewell.errors import CitewellError
-from citewell.evaluate.bench import Bench
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
-from citewell.evaluate.names import Names
-from citewell.evaluate.strict import Cutoff
+from citewell.evaluate.moments import moments
 from citewell.evaluate.trec import strictly_falling, write_run
 from citewell.models.enhanced_context import Candidate, Shape, Sight
 from citewell.models.inputs import Inputs, Reader
 from citewell.models.served import tokenizer
 from citewell.pipeline import Pipeline, pipeline
 from citewell.rerank.enhanced_context import candidates
-from citewell.retrieve.scoring import load_compiled
 from citewell.train.packs import Arrays, load, save
 
 NOTHING = -1
@@ -45,42 +42,36 @@ def make(
     """The arrays of an examination: questions, the papers that are candidates of any, and which are whose."""
     sight = Sight(shape, Reader(tokenizer(base), Inputs()))
     asked = sorted(evaluation.questions(), key=lambda question: question.date)
-    pools = evaluation.pools()
+    held: dict[str, Candidate] = {}
     number: dict[str, int] = {}
-    held: list[Candidate] = []
     rows = np.full((len(asked), depth), NOTHING, np.int32)
     cited = np.zeros((len(asked), depth, shape.years + 1), np.float32)
     if watcher:
         watcher.asking(len(asked))
-    load_compiled()
-    at = 0
-    with pools.at(sorted({question.date for question in asked}), [first]) as libraries:
-        for library, (date, group) in zip(libraries, groupby(asked, key=lambda question: question.date), strict=True):
-            bench = Bench(library, pools.naming, Cutoff(date, pools.links_until), [], False, False)
-            names = Names(library, pools.naming)
-            for question in group:
-                request = bench.request(question)
-                papers = first.rank(request).papers[:depth]
-                seen = candidates(request, papers, shape.years)
-                for name, paper in zip(ids := names.ids(papers.tolist()), seen, strict=True):
-                    if number.setdefault(name, len(held)) == len(held):
-                        held.append(paper)
-                rows[at, : len(papers)] = [number[name] for name in ids]
-                cited[at, : len(papers)] = sight.cited(seen)
-                at += 1
-                if watcher:
-                    watcher.asked(1)
+    places = {question.id: at for at, question in enumerate(asked)}
+    for bench, group in moments(asked, evaluation.pools(), [first]):
+        for question in group:
+            request, at = bench.request(question), places[question.id]
+            papers = first.rank(request).papers[:depth]
+            seen, names = candidates(request, papers, shape.years), bench.ids(papers.tolist())
+            for name, paper in zip(names, seen, strict=True):
+                held.setdefault(name, paper)
+                number.setdefault(name, len(number))
+            rows[at, : len(papers)] = [number[name] for name in names]
+            cited[at, : len(papers)] = sight.cited(seen)
+            if watcher:
+                watcher.asked(1)
     contexts = [sight.context(question.query) for question in asked]
     return {
         "questions": np.array([question.id for question in asked]),
-        "papers": np.array(list(number)),
+        "papers": np.array(list(held)),
         "rows": rows,
         "cited": cited,
         "gap": np.array([gap for _, gap in contexts], np.int32),
-        "authors": sight.authors(held).astype(np.int32),
+        "authors": sight.authors(list(held.values())).astype(np.int32),
         **_flat("context", [tokens for tokens, _ in contexts]),
         **_flat("citing", sight.texts([(question.query.title, question.query.abstract) for question in asked])),
-        **_flat("text", sight.texts([(paper.title, paper.abstract) for paper in held])),
+        **_flat("text", sight.texts([(paper.title, paper.abstract) for paper in held.values()])),
     }
 
 

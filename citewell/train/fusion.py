@@ -13,22 +13,19 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from citewell.evaluate.bench import Bench
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
-from citewell.evaluate.strict import Cutoff
+from citewell.evaluate.moments import moments
 from citewell.fuse.learned import Learned
 from citewell.fuse.signals import TIMES_CITED
 from citewell.models.trees import Trees
 from citewell.pipeline import Pipeline
-from citewell.retrieve.scoring import load_compiled
 from citewell.train.recipe import Hidden
 
 _HELD_BACK = 5
@@ -111,31 +108,29 @@ def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = No
 
     None where no question has an answer among its candidates.
     """
-    questions = sorted(evaluation.questions(), key=lambda question: question.date)
-    pools = evaluation.pools()
+    questions = evaluation.questions()
     names: tuple[str, ...] = ()
     rows, labels, sizes = [], [], []
     if watcher:
         watcher.asking(len(questions))
-    load_compiled()
-    with pools.at(sorted({question.date for question in questions}), [Pipeline("", "", (stage,))]) as libraries:
-        for library, (date, group) in zip(libraries, groupby(questions, key=lambda question: question.date), strict=True):
-            bench = Bench(library, pools.naming, Cutoff(date, pools.links_until), [], False, False)
-            for question in group:
-                papers, table = stage.signals(bench.request(question))
-                right = np.isin(papers, bench.wanted(question))
-                if right.any():
-                    names = table.names
-                    rows.append(table.rows.astype(np.float32))
-                    labels.append(right.astype(np.int8))
-                    sizes.append(len(papers))
-                if watcher:
-                    watcher.asked(1)
+    for bench, group in moments(questions, evaluation.pools(), [Pipeline("", "", (stage,))]):
+        for question in group:
+            papers, table = stage.signals(bench.request(question))
+            right = np.isin(papers, bench.wanted(question))
+            if right.any():
+                names = table.names
+                rows.append(table.rows.astype(np.float32))
+                labels.append(right.astype(np.int8))
+                sizes.append(len(papers))
+            if watcher:
+                watcher.asked(1)
     return Examples(names, np.concatenate(rows), np.concatenate(labels), np.array(sizes)) if rows else None
 
 
-def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: int) -> tuple[Trees, dict[str, Any]]:
-    """Trees, and how they did on the questions that were held back while their number was chosen."""
+def learn(
+    examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: int
+) -> tuple[Trees, npt.NDArray[np.float64], dict[str, Any]]:
+    """Trees, what those of most questions thought of the ones that were held back, and what is known of them."""
     import lightgbm
 
     settings = _settings(parameters, seed)
@@ -148,7 +143,7 @@ def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: 
         callbacks=[lightgbm.early_stopping(int(parameters.get("patience", 40)), verbose=False)],
     )
     rounds = int(first.best_iteration or 1)
-    recall, first_ranks = measured(np.asarray(first.predict(others.rows, num_iteration=rounds)), others)
+    thought = np.asarray(first.predict(others.rows, num_iteration=rounds))
     whole = lightgbm.train(settings, _data(lightgbm, hiding.added(examples, seed)), max(1, round(rounds * 1.1)))
     gains = dict(zip(examples.names, whole.feature_importance("gain").tolist(), strict=True))
     total = sum(gains.values()) or 1.0
@@ -156,10 +151,9 @@ def learn(examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: 
         "questions": len(examples.sizes),
         "candidates": len(examples.labels),
         "rounds": rounds,
-        "held back, among those with an answer to find": {"R@10": recall, "RR": first_ranks},
         "gains": {name: round(gain / total, 4) for name, gain in sorted(gains.items(), key=lambda pair: -pair[1])},
     }
-    return _trees(whole, examples), about
+    return _trees(whole, examples), thought, about
 
 
 def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -193,7 +187,7 @@ def held_back(examples: Examples, seed: int) -> tuple[Examples, Examples]:
     return examples.of_questions(~held), examples.of_questions(held)
 
 
-def measured(scores: npt.NDArray[np.float64], examples: Examples) -> tuple[float, float]:
+def measured(scores: npt.NDArray[np.float64], examples: Examples) -> dict[str, float]:
     """R@10 among the right papers that are candidates, and RR."""
     recall, reciprocal = [], []
     start = 0
@@ -203,7 +197,7 @@ def measured(scores: npt.NDArray[np.float64], examples: Examples) -> tuple[float
         recall.append(right[:10].sum() / right.sum())
         reciprocal.append(1 / (1 + int(np.argmax(right))))
         start += size
-    return round(float(np.mean(recall)), 4), round(float(np.mean(reciprocal)), 4)
+    return {"R@10": round(float(np.mean(recall)), 4), "RR": round(float(np.mean(reciprocal)), 4)}
 
 
 def write(folder: Path, name: str, trees: Trees, about: dict[str, Any]) -> None:

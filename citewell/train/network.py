@@ -7,24 +7,30 @@ slopes: what both think together is better than what either does.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.models.network import Network, scaling
-from citewell.train.fusion import Examples, Hiding, held_back, measured, never_cited
+from citewell.train.fusion import Examples, Hiding, held_back, never_cited
 from citewell.train.recipe import NetworkNumbers
 
+if TYPE_CHECKING:
+    from torch import nn
 
-def learn(examples: Examples, numbers: NetworkNumbers, task: str, hiding: Hiding, seed: int) -> tuple[Network, dict[str, Any]]:
-    """A network, and how one of most questions did by itself on those that were held back."""
+_AT_ONCE = 1 << 16
+
+
+def learn(
+    examples: Examples, numbers: NetworkNumbers, task: str, hiding: Hiding, seed: int
+) -> tuple[Network, npt.NDArray[np.float64]]:
+    """A network, and what one of most questions thought of those that were held back."""
     uncited = numbers.uncited.get(task, 1.0)
     some, others = held_back(examples, seed)
     first = fit(hiding.added(some, seed), numbers, uncited, seed)
-    recall, first_ranks = measured(first.scores(others.rows.astype(np.float64)), others)
-    found = fit(hiding.added(examples, seed), numbers, uncited, seed)
-    return found, {"network alone, held back": {"R@10": recall, "RR": first_ranks}}
+    thought = np.concatenate([first.scores(part.astype(np.float64)) for part in _parts(others.rows)])
+    return fit(hiding.added(examples, seed), numbers, uncited, seed), thought
 
 
 def fit(examples: Examples, numbers: NetworkNumbers, uncited: float, seed: int) -> Network:
@@ -35,7 +41,8 @@ def fit(examples: Examples, numbers: NetworkNumbers, uncited: float, seed: int) 
     torch.manual_seed(seed)
     means, scales, told = scaling(examples.rows)
     still = Network(examples.names, means, scales, told, (), numbers.share)
-    inputs = torch.from_numpy(still.inputs(examples.rows.astype(np.float64)).astype(np.float32))
+    parts = [still.inputs(part.astype(np.float64)).astype(np.float32) for part in _parts(examples.rows)]
+    inputs = torch.from_numpy(np.concatenate(parts))
     worth = torch.from_numpy((examples.labels * np.where(never_cited(examples), uncited, 1.0)).astype(np.float32))
     ends = np.cumsum(examples.sizes)
     places = [torch.arange(end - size, end) for end, size in zip(ends.tolist(), examples.sizes.tolist(), strict=True)]
@@ -61,6 +68,11 @@ def fit(examples: Examples, numbers: NetworkNumbers, uncited: float, seed: int) 
     return Network(examples.names, means, scales, told, tuple(_arrays(layer) for layer in layers), numbers.share)
 
 
-def _arrays(layer: object) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    weights, biases = (part.detach().numpy().astype(np.float64) for part in (layer.weight, layer.bias))  # type: ignore[attr-defined]
+def _parts(rows: npt.NDArray[np.float32]) -> list[npt.NDArray[np.float32]]:
+    """Rows in pieces, so that not all of them are there in twice the width at once."""
+    return np.array_split(rows, -(-len(rows) // _AT_ONCE) or 1)
+
+
+def _arrays(layer: nn.Linear) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    weights, biases = (part.detach().numpy().astype(np.float64) for part in (layer.weight, layer.bias))
     return weights.T, biases

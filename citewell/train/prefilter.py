@@ -18,15 +18,13 @@ import numpy as np
 from citewell.errors import CitewellError
 from citewell.evaluate.bench import Bench
 from citewell.evaluate.experiment import Watcher
-from citewell.evaluate.names import Names
+from citewell.evaluate.moments import moments
 from citewell.evaluate.pools import Pools, safe_name
 from citewell.evaluate.questions import Question
 from citewell.evaluate.sets import DataSet, Split
-from citewell.evaluate.strict import Cutoff, Timeline
-from citewell.library import Library
+from citewell.evaluate.strict import Timeline
 from citewell.library.adding import Progress
 from citewell.pipeline import Pipeline, pipeline
-from citewell.retrieve.scoring import load_compiled
 from citewell.train.companions import beside, word
 from citewell.train.packs import SPLITS, TASKS, Arrays, load, save
 from citewell.train.pairs import Source, read_source
@@ -57,7 +55,6 @@ def prefilter(
     arrays, chosen = load(pack), pipeline(system)
     parts = beside(pack, system).with_suffix(".parts")
     parts.mkdir(exist_ok=True)
-    load_compiled()
     made: list[Path] = []
     for folder in folders:
         dataset = DataSet.open(folder)
@@ -92,30 +89,19 @@ def _of_set(
         if not missing:
             continue
         pools = Pools(Timeline(dataset, split), progress=progress)
-        with pools.at(missing, [chosen]) as libraries:
-            for library, date in zip(libraries, missing, strict=True):
-                cutoff = Cutoff(date, pools.links_until)
-                save(_found(library, pools, by_date[date], chosen, depth, numbers, cutoff), files[date])
-                if watcher:
-                    watcher.asked(len(by_date[date]))
+        for bench, group in moments([each.question for date in missing for each in by_date[date]], pools, [chosen]):
+            date = group[0].date
+            save(_found(bench, by_date[date], chosen, depth, numbers), files[date])
+            if watcher:
+                watcher.asked(len(group))
 
 
-def _found(
-    library: Library,
-    pools: Pools,
-    asked: Sequence[Asked],
-    chosen: Pipeline,
-    depth: int,
-    numbers: dict[str, int],
-    cutoff: Cutoff,
-) -> Arrays:
+def _found(bench: Bench, asked: Sequence[Asked], chosen: Pipeline, depth: int, numbers: dict[str, int]) -> Arrays:
     """The lists of the questions of one date."""
-    bench = Bench(library, pools.naming, cutoff, [], False, False)
-    names = Names(library, pools.naming)
     rows = np.full((len(asked), depth), -1, np.int32)
     for row, (_, question) in enumerate(asked):
         papers = chosen.rank(bench.request(question)).papers[:depth].tolist()
-        found = [numbers[name] for name in names.ids(papers) if name in numbers]
+        found = [numbers[name] for name in bench.ids(papers) if name in numbers]
         rows[row, : len(found)] = found
     return {"questions": np.array([each.number for each in asked], np.int32), "papers": rows}
 

@@ -54,3 +54,15 @@ def test_what_is_cited_with_it(made: Library) -> None:
 def test_what_cites_the_same(made: Library) -> None:
     reasons = found(made, "coupling", "c")
     assert reasons["a"] == "cites 1 paper that “Of c”, one of the best matches, cites too"
+
+
+def test_two_equal_stages_tell_of_their_own_starts(made: Library) -> None:
+    request = Request(made, Query("global"))
+    one, other = (Linked(kind_of_link="references") for _ in range(2))
+    for stage, start in ((one, "a"), (other, "c")):
+        first = np.array([made.store.find(f"doi:10.1/{start}")], np.int64)
+        stage.refine(request, Ranking(first, np.ones(1, np.float32)))
+    cited = made.store.find("doi:10.1/y")
+    assert cited is not None
+    said = [stage.reasons(request, [cited])[cited][0].text for stage in (one, other)]
+    assert said == ["cited by “Of a”, one of the best matches", "cited by “Of c”, one of the best matches"]

@@ -86,11 +86,11 @@ def test_trees_of_collected_examples_score_as_lightgbm_does(recipe: Path, set_fo
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lightgbm, "train", keep)
-        trees, about = learn(examples, NUMBERS, Hiding(), 1)
+        trees, _, about = learn(examples, NUMBERS, Hiding(), 1)
     rows = examples.rows.astype(np.float64)
     np.testing.assert_allclose(trees.scores(rows), kept[-1].predict(rows), rtol=0, atol=1e-9)
     assert trees.names == examples.names and about["questions"] == len(examples.sizes)
-    again, _ = learn(examples, NUMBERS, Hiding(), 1)
+    again, _, _ = learn(examples, NUMBERS, Hiding(), 1)
     assert (again.scores(rows) == trees.scores(rows)).all()
 
 
@@ -99,7 +99,7 @@ def test_the_command_makes_a_combination_that_serves(recipe: Path, set_folder: P
     assert set(about["tasks"]) == {"global", "local"}, "the set has no paragraph of a dev year"
     assert about["tasks"]["local"]["sets"] == {"small": about["tasks"]["local"]["questions"]}
     card = json.loads((models / "fusion" / "card.json").read_text())
-    assert card["recipe"]["trees"]["rounds"] == 20 and set(card["dev"]["local"]) == {"R@10", "RR"}
+    assert card["recipe"]["trees"]["rounds"] == 20 and set(card["dev"]["local"]["trees"]) == {"R@10", "RR"}
     found = Evaluation(set_folder, "local", sample=10).report(["bm25", "tiny-learned"]).as_json()["pipelines"]
     assert found["tiny-learned"]["R@10"] > 0
     with pytest.raises(CitewellError, match="no learned combination 'fusion' for the paragraph task"):
@@ -112,11 +112,17 @@ def test_a_network_learns_beside_the_trees(recipe: Path, set_folder: Path, model
 
     recipe.write_text(RECIPE + "\n[network]\nshare = 0.5\nhidden = 8\nepochs = 2\nrate = 0.01\nbatch = 4\ndropout = 0.1\n")
     about = run(recipe, set_folder, models / "fusion")
-    assert set(about["tasks"]["local"]["network alone, held back"]) == {"R@10", "RR"}
+    held_back = json.loads((models / "fusion" / "card.json").read_text())["dev"]["local"]
+    assert about["tasks"]["local"]["held back, among those with an answer to find"] == held_back
+    assert set(held_back) == {"trees", "network", "together"} and set(held_back["network"]) == {"R@10", "RR"}
     made = Network.load(models / "fusion" / "local-network.npz")
     assert made.share == 0.5 and [weights.shape[1] for weights, _ in made.layers] == [8, 4, 1]
     found = Evaluation(set_folder, "local", sample=10).report(["bm25", "tiny-learned"]).as_json()["pipelines"]
     assert found["tiny-learned"]["R@10"] > 0
+    # Trees that are learned alone are served alone.
+    recipe.write_text(RECIPE)
+    assert set(run(recipe, set_folder, models / "fusion")["tasks"]) == {"global", "local"}
+    assert not list((models / "fusion").glob("*-network.npz"))
 
 
 def test_a_network_learns_what_is_right_and_spares_what_nobody_has_cited() -> None:
@@ -178,8 +184,8 @@ def test_what_nobody_has_cited_yet_may_count_for_more() -> None:
     rows = np.column_stack([cited, random.random(len(cited))]).astype(np.float32)
     examples = Examples(("times cited", "noise"), rows, labels, np.full(questions, each))
     kinds = np.array([[0.0, 0.5], [1.0, 0.5]])
-    plain, _ = learn(examples, NUMBERS, Hiding(), 1)
-    spared, _ = learn(examples, {**NUMBERS, "uncited": 20.0}, Hiding(), 1)
+    plain, _, _ = learn(examples, NUMBERS, Hiding(), 1)
+    spared, _, _ = learn(examples, {**NUMBERS, "uncited": 20.0}, Hiding(), 1)
     assert plain.scores(kinds)[0] < plain.scores(kinds)[1]
     assert spared.scores(kinds)[0] > spared.scores(kinds)[1]
 
