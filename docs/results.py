@@ -1,7 +1,8 @@
 """Measures every pipeline on every set and task and writes ``results.md``: ``make results``.
 
 What was measured is kept in ``results.json``, so that one set or task can be done again without the others:
-``python -m docs.results --set cs --task local``.
+``python -m docs.results --set cs --task local``. Runs that were made elsewhere have tables of their own:
+``python -m docs.results --set cs --task local --table "medić's" --runs FOLDER``.
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ the 95% bootstrap interval. ms: CPU milliseconds a query on two shared cores. `s
 @click.option("--task", "tasks", multiple=True, help="Only this task (repeatable).")
 @click.option("--table", "part", default="", help="Only tables whose name ends so, such as 'ours'.")
 @click.option("--pipeline", "chosen", multiple=True, help="Of each table only these (repeatable), and the baseline.")
+@click.option(
+    "--runs", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Of the runs in this folder a table."
+)
 @click.option("--tuning-only", is_flag=True, help="Only what is chosen on dev: k1 and b, the rounds of navigation.")
 @click.option("--page-only", is_flag=True, help="Measure nothing; write the page from what is known.")
 def main(
@@ -85,6 +89,7 @@ def main(
     tasks: tuple[str, ...],
     part: str,
     chosen: tuple[str, ...],
+    runs: Path | None,
     tuning_only: bool,
     page_only: bool,
 ) -> None:
@@ -92,6 +97,9 @@ def main(
     folders = [] if page_only else sets_at_hand()
     if not folders and not page_only:
         raise CitewellError("there is no set at hand; name their folder in $CITEWELL_SETS")
+    if runs is not None:
+        _keep_runs(folders, names, tasks, part, runs)
+        folders = []
     for folder in folders:
         dataset = DataSet.open(folder)
         if not part and "local" in dataset.tasks and (not names or dataset.name in names) and (not tasks or "local" in tasks):
@@ -164,6 +172,22 @@ def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipeline
     chosen = "".join(f" --pipeline {name}" for name in pipelines)
     command = f"citewell evaluate {folder} --task {task} --sample {sample}{options}{chosen}"
     return {**msgspec.json.decode(msgspec.json.encode(report.as_json())), "command": command}
+
+
+def _keep_runs(folders: list[Path], names: tuple[str, ...], tasks: tuple[str, ...], part: str, runs: Path) -> None:
+    """A table of the runs in a folder, which answer one task of one set, beside the baseline."""
+    known = {DataSet.open(folder).name: folder for folder in folders}
+    if len(names) != 1 or len(tasks) != 1 or not part or names[0] not in known:
+        raise CitewellError("say of which set and task the runs are, and what to call their table: --set, --task, --table")
+    files = sorted(runs.glob("*.run"), key=lambda path: path.stem)
+    with Bar() as bar:
+        evaluation = Evaluation(known[names[0]], tasks[0], sample=SAMPLE_OF_OURS, progress=bar, watcher=bar)
+        report = evaluation.report([BASELINE], files, baseline=BASELINE, fame=True)
+    given = "".join(f" --run {path.name}" for path in files)
+    command = f"citewell evaluate {known[names[0]]} --task {tasks[0]} --sample {SAMPLE_OF_OURS} --by-citations"
+    command += f" --pipeline {BASELINE}{given}"
+    found = {**msgspec.json.decode(msgspec.json.encode(report.as_json())), "command": command}
+    _keep(f"{names[0]} · {tasks[0]} · {part}", found)
 
 
 def _tuned(folder: Path) -> dict[str, Any]:
@@ -284,7 +308,9 @@ def _table(report: dict[str, Any]) -> str:
             low, high = report["intervals"][system][name]
             text = f"{figures[name]:.3f}".lstrip("0") + ("\\*" if (system, name) in marks else "")
             cells.append(f"{f'**{text}**' if figures[name] == best[name] else text} ±{(high - low) / 2:.3f}".replace("±0", "±"))
-        lines.append(f"| {system} | {' | '.join(cells)} | {1000 * figures['seconds_per_query']:.1f} |")
+        seconds = figures["seconds_per_query"]
+        spent = "–" if seconds is None else f"{1000 * seconds:.1f}"
+        lines.append(f"| {system} | {' | '.join(cells)} | {spent} |")
     return "\n".join(lines)
 
 

@@ -125,4 +125,4 @@ class Evaluation:
 
 def _run_name(path: Path) -> str:
     """What a foreign run is called in tables."""
-    return path.name.removesuffix(".gz").removesuffix(".txt")
+    return path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".run")
