@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -78,3 +80,38 @@ def test_candidates_come_by_their_marks_and_missing_ones_not_at_all() -> None:
 def test_a_recipe_of_another_kind_is_refused(set_folder: Path, tmp_path: Path) -> None:
     found = CliRunner().invoke(exams.main, ["make", str(set_folder), str(tmp_path / "exam.npz"), "--recipe", "encoder"])
     assert isinstance(found.exception, CitewellError) and "medic-text" in str(found.exception)
+
+
+def test_a_grid_trains_and_marks_each_recipe_once_and_goes_on_past_one_that_fails(
+    packed: Path, base: Path, set_folder: Path, tmp_path: Path
+) -> None:
+    from citewell.train import grid
+
+    sizes = "".join(f"{name} = {value}\n" for name, value in {**SIZES, **MADE}.items() if name != "vocabulary")
+    recipe = f"""
+about = "A tiny re-ranker"
+kind = "enhanced-context"
+[numbers]
+steps = 2
+pairs = 4
+wrong = 3
+dev_every = 2
+dev_questions = 4
+dev_depth = 6
+[shape]
+variant = "textenh"
+{sizes}"""
+    (tmp_path / "tiny.toml").write_text(recipe)
+    (tmp_path / "broken.toml").write_text(recipe.replace('"textenh"', '"textenh"\nhidden_size = 3'))
+    shape = Shape("textenh", **SIZES, **MADE)
+    exam = tmp_path / "exam.npz"
+    save(exams.make(Evaluation(set_folder, "local", "test", sample=4), pipeline("bm25"), 50, shape, base), exam)
+    tiny = str(tmp_path / "tiny.toml")
+    command = [sys.executable, "-m", "citewell.train.grid", packed, base, exam, tmp_path / "out", "--workers", "2"]
+    command += [tiny, f"{tiny}@2", str(tmp_path / "broken.toml")]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert done.returncode == 1 and "broken.toml: " in done.stderr and "hidden_size" in done.stderr
+    one, other = (load(tmp_path / "out" / name)["marks"] for name in ("tiny.npz", "tiny-seed-2.npz"))
+    assert one.shape == other.shape == load(exam)["rows"].shape
+    assert not np.array_equal(one, other, equal_nan=True), "another seed is another model"
+    assert grid.train_and_mark(tiny, packed, base, exam, tmp_path / "out") == 0.0, "what is done is not done again"
