@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from citewell.cli.options import json_option, library_option, print_json
 from citewell.errors import CitewellError
@@ -28,7 +29,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     metavar="FILE",
     help="Keep the tokenised pairs here; used as they are where the file exists.",
 )
-@click.option("--pack-only", is_flag=True, help="Stop once the pairs are in --pack.")
+@click.option("--pack-only", is_flag=True, help="Stop once the pairs are in --pack, and beside it what the recipe needs more.")
 @click.option(
     "--encoder",
     type=_FOLDER,
@@ -109,17 +110,22 @@ def _of_library(recipe: LibraryRecipe, library: Library, as_json: bool) -> None:
 
 def _pack_only(recipe: PackRecipe, sets: tuple[Path, ...], pack: Path | None, encoder: Path | None, as_json: bool) -> None:
     from citewell.cli.progress import Bar
+    from citewell.train import companions
     from citewell.train.from_sets import pack_figures, packed_at
 
     if pack is None:
         raise CitewellError("say where the pairs shall go: --pack FILE")
     with Bar() as bar:
-        about = pack_figures(packed_at(pack, recipe, sets, encoder, bar))
+        packed = packed_at(pack, recipe, sets, encoder, bar)
+        beside = companions.make(packed, sets, msgspec.to_builtins(recipe), bar, bar) if sets else []
+        about = {**pack_figures(packed), "beside": list(map(str, beside))}
     if as_json:
         print_json(about)
     else:
         pairs = sum(count for tasks in about["pairs"].values() for count in tasks.values())
         print(f"{pack}: {pairs:,} pairs, {about['papers']:,} papers, {about['tokens']:,} tokens, {about['bytes']:,} bytes")
+        for path in about["beside"]:
+            print(f"{path}, which belongs to it")
 
 
 def _of_sets(

@@ -197,6 +197,16 @@ def test_a_pack_is_made_once_and_only_used_for_what_it_was_made_of(
     assert "is no pack" in refusal(recipe, "--pack", pack, "--pack-only")
 
 
+def test_what_a_published_re_ranker_needs_is_made_beside_its_pack(base: Path, set_folder: Path, tmp_path: Path) -> None:
+    recipe = msgspec.to_builtins(load_recipe("medic-textbibenh-ws"))
+    path, pack = tmp_path / "quick.toml", tmp_path / "small.npz"
+    path.write_text(as_toml({**recipe, "base": str(base)}))
+    about = said(path, "--set", set_folder, "--pack", pack, "--pack-only")
+    assert about["beside"] == [str(tmp_path / "small.people.npz"), str(tmp_path / "small.bm25.npz")]
+    assert all(Path(made).exists() for made in about["beside"])
+    assert "small.people.npz, which belongs to it" in invoke(path, "--set", set_folder, "--pack", pack, "--pack-only").stdout
+
+
 def test_the_command_ends_with_figures_and_leaves_no_scaffolding(
     recipe_files: dict[str, Path], set_folder: Path, tmp_path: Path
 ) -> None:
