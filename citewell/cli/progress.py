@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
 class Bar:
@@ -54,9 +54,13 @@ class Bar:
     def read(self, position: int, records: int) -> None:
         self._position, self._records = position, records
         if self._reading is not None:
-            elapsed = self._progress.tasks[self._reading].elapsed or 0
+            elapsed = self._task(self._reading).elapsed or 0
             rate = f"{(self._earlier_records + records) / elapsed:,.0f} records/s" if elapsed > 0.5 else ""
             self._progress.update(self._reading, completed=self._before + position, rate=rate)
+
+    def _task(self, number: TaskID) -> Task:
+        """Its place is not its number once another task was removed."""
+        return next(task for task in self._progress.tasks if task.id == number)
 
     def indexing(self, papers: int) -> None:
         if self._indexing is not None:
@@ -73,7 +77,7 @@ class Bar:
     def asked(self, questions: int) -> None:
         if self._asking is not None:
             self._progress.advance(self._asking, questions)
-            task = self._progress.tasks[self._progress.task_ids.index(self._asking)]
+            task = self._task(self._asking)
             if task.elapsed:
                 self._progress.update(self._asking, rate=f"{task.completed / task.elapsed:,.0f} queries/s")
 
