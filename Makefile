@@ -1,6 +1,9 @@
 # Every target works from a bare Python 3.11 or newer: .venv is made and filled when it is needed.
 PYTHON ?= python3
 BIN := .venv/bin
+# So many tests at a time; those of one file stay together, since they share what is slow to make.
+WORKERS ?= 2
+PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
 .PHONY: demo test test-train lint format bench results docs clean
 
@@ -8,10 +11,10 @@ demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
 
 test: .venv/installed-dev
-	$(BIN)/pytest
+	$(PYTEST)
 
 test-train: .venv/installed-train
-	$(BIN)/pytest tests/train
+	$(PYTEST) tests/train
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check

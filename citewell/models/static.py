@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,10 +133,12 @@ class StaticEncoder:
             owners = np.concatenate([owners, owners[ends]])[order]
         if asked:
             weights = weights * self._asked[rows]
+        weights = weights.astype(np.float32)
+        bounds = np.searchsorted(owners, np.arange(len(laid.counts) + 1)).tolist()
+        # One text after the other: its rows fit the processor's cache, those of all texts do not.
         sums = np.zeros((len(laid.counts), self._table.shape[1]), np.float32)
-        some, first = np.unique(owners, return_index=True)
-        if len(some):
-            sums[some] = np.add.reduceat(self._table[rows] * weights[:, None], first, axis=0)
+        for text, (start, end) in enumerate(pairwise(bounds)):
+            sums[text] = weights[start:end] @ self._table.take(rows[start:end], axis=0)
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
 
