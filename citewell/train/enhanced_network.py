@@ -77,11 +77,13 @@ class Network(nn.Module):
 
     def forward(self, asked: Asked, found: Found) -> Tensor:
         """A row of scores for each question."""
-        return self.scores(asked, self.read(found.text), found)
+        # All texts are read at once: an LSTM takes as long as its longest text, however many there are.
+        *questions, papers = self.read_all([*self._of_questions(asked), found.text])
+        return self.scores(asked, papers, found, questions)
 
-    def scores(self, asked: Asked, hidden: Tensor, found: Found) -> Tensor:
-        """The same where the texts of the candidates were read before."""
-        context, enhanced = self.contexts(asked)
+    def scores(self, asked: Asked, hidden: Tensor, found: Found, questions: list[Tensor] | None = None) -> Tensor:
+        """The same where the texts of the candidates, and perhaps those of the questions, were read before."""
+        context, enhanced = self.contexts(asked, questions)
         each = len(hidden) // len(enhanced)
         query = enhanced.repeat_interleave(each, 0)
         paper = self.attention(query, hidden, found.text.lengths)
@@ -92,14 +94,14 @@ class Network(nn.Module):
         weights = self.weights(context)
         return weights[:, :1] * text + weights[:, 1:] * known
 
-    def contexts(self, asked: Asked) -> tuple[Tensor, Tensor]:
+    def contexts(self, asked: Asked, read: list[Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The vectors of contexts, and what they are with the citing papers, where these count."""
-        hidden = self.read(asked.context)
+        hidden, *citing_hidden = self.read_all(self._of_questions(asked)) if read is None else read
         gap = hidden[torch.arange(len(hidden), device=hidden.device), asked.gap]
         context = self.attention(gap, hidden, asked.context.lengths)
         if not self._has.enhanced:
             return context, context
-        citing = self.attention(context, self.read(asked.citing), asked.citing.lengths)
+        citing = self.attention(context, citing_hidden[0], asked.citing.lengths)
         return context, context + citing
 
     def known(self, authors: Tensor, cited: Tensor) -> Tensor:
@@ -114,6 +116,18 @@ class Network(nn.Module):
         if not self._has.weighted:
             return torch.ones(len(context), 2, device=context.device)
         return torch.softmax(torch.sigmoid(self.weighing(context)), dim=1)
+
+    def _of_questions(self, asked: Asked) -> list[Text]:
+        """What of questions is read."""
+        return [asked.context, *([asked.citing] if self._has.enhanced else [])]
+
+    def read_all(self, texts: list[Text]) -> list[Tensor]:
+        """The hidden states of several lots of texts."""
+        width = max(text.ids.shape[1] for text in texts)
+        ids = torch.cat([functional.pad(text.ids, (0, width - text.ids.shape[1]), value=NOBODY) for text in texts])
+        hidden = self.read(Text(ids, torch.cat([text.lengths for text in texts])))
+        lots = hidden.split([len(text.ids) for text in texts])
+        return [lot[:, : text.ids.shape[1]] for lot, text in zip(lots, texts, strict=True)]
 
     def read(self, text: Text) -> Tensor:
         """The hidden states of texts, which are the same whatever is asked."""
