@@ -40,9 +40,9 @@ def train_and_mark(name: str, pack: Path, base: Path, exam: Path, out: Path, dev
         return 0.0
     weights = done.with_suffix("")
     fit(pack, base, recipe_called(name), weights, device)
-    (weights / CHECKPOINT).unlink(missing_ok=True)
     chosen = device_called(device)
     save(marks(load(exam), network(weights, chosen), chosen), done)
+    (weights / CHECKPOINT).unlink(missing_ok=True)  # until here one that was killed goes on from it
     return time.monotonic() - started
 
 
