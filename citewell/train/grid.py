@@ -19,6 +19,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from citewell.train.encoder import CHECKPOINT, device_called
 from citewell.train.enhanced_context import fit
 from citewell.train.marking import marks, network
@@ -40,6 +42,7 @@ def train_and_mark(name: str, pack: Path, base: Path, exam: Path, out: Path, dev
         return 0.0
     weights = done.with_suffix("")
     fit(pack, base, recipe_called(name), weights, device)
+    torch.cuda.empty_cache()  # what training held and marking does not need, others do
     chosen = device_called(device)
     save(marks(load(exam), network(weights, chosen), chosen), done)
     (weights / CHECKPOINT).unlink(missing_ok=True)  # until here one that was killed goes on from it
@@ -61,7 +64,8 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     work = partial(train_and_mark, pack=given.pack, base=given.base, exam=given.exam, out=given.out)
     failed = False
-    with ProcessPoolExecutor(given.workers, get_context("spawn")) as pool:
+    # A process a model: one that went on to the next would keep what it ever held of the GPU's memory, and starve the others.
+    with ProcessPoolExecutor(given.workers, get_context("spawn"), max_tasks_per_child=1) as pool:
         names = {pool.submit(work, name): name for name in given.recipes}
         for future in as_completed(names):
             error = future.exception()  # of one recipe; the others go on
