@@ -77,6 +77,13 @@ class Scores(Protocol):
 
 
 @runtime_checkable
+class Quotes(Protocol):
+    """A stage that ranks the sentences of given papers."""
+
+    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking: ...
+
+
+@runtime_checkable
 class Prepares(Protocol):
     """A stage that needs more of a library than its index, and can make it."""
 
@@ -188,7 +195,10 @@ class Pipeline:
                     yield from inner._all_stages()
 
     def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
-        """The sentences of some papers that bear on the request, best first."""
+        """The sentences of some papers, best first, by the last stage that knows of sentences, else by BM25."""
+        for stage in reversed(self.stages):
+            if isinstance(stage, Quotes):
+                return stage.sentences(request, papers)
         return rank_sentences(request, papers)
 
     def suggest(self, library: Library, query: Query, size: int = 10) -> list[Suggestion]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.papers import Ranking, Reason
+from citewell.retrieve.passages import SentenceRanking
 from citewell.retrieve.request import Request
 
 Numbers = npt.NDArray[np.int64]
@@ -21,6 +22,8 @@ class Component(Protocol):
     def rank(self, request: Request) -> Ranking: ...
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]: ...
+
+    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking: ...
 
 
 class Fusion:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.errors import CitewellError
 from citewell.fuse.components import Component, Fusion
 from citewell.papers import Ranking
+from citewell.retrieve.passages import SentenceRanking
 from citewell.retrieve.request import Request
 
 
@@ -23,3 +25,6 @@ class Whole(Fusion):
 
     def rank(self, request: Request) -> Ranking:
         return self.of[0].rank(request)
+
+    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
+        return self.of[0].sentences(request, papers)
