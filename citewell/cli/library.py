@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from citewell.library.standing import Standing
     from citewell.retrieve.trained import Model
 
-_TEXTS = ("own", "cited", "citing", "own+cited", "own+citing")
+_TEXTS = ("own", "cited", "citing", "own+cited", "own+citing", "sentences")
 
 
 @click.group("library")

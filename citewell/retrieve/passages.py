@@ -15,7 +15,6 @@ from citewell.retrieve.bm25 import Bm25
 from citewell.retrieve.request import Request
 from citewell.retrieve.visible import Visible
 from citewell.text.analysis import terms
-from citewell.text.sentences import split_sentences
 
 _K1, _B = 1.2, 0.75
 
@@ -54,7 +53,7 @@ def search(library: Library, query: Query, size: int = 10, snippets: int = 2) ->
     ranking = Bm25(size=2 * size).rank(request)
     records = library.store.papers([int(num) for num in ranking.papers])
     chosen = [(int(num), float(score)) for num, score in zip(*ranking, strict=True) if int(num) in records][:size]
-    sentences = {num: sentences_of(library, num, records[num]) for num, _ in chosen}
+    sentences = library.store.quotable([num for num, _ in chosen])
     asked = terms(query.text())
     found = {num: Found(records[num], score, []) for num, score in chosen}
     for num, place, score in zip(*_scored(request, sentences), strict=True):
@@ -68,14 +67,7 @@ def search(library: Library, query: Query, size: int = 10, snippets: int = 2) ->
 
 def rank_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
     """The sentences of some papers that share a word with the query, best first."""
-    records = request.library.store.papers(papers)
-    sentences = {num: sentences_of(request.library, num, records[num]) for num in papers if num in records}
-    return _scored(request, sentences)
-
-
-def sentences_of(library: Library, num: int, paper: Paper) -> list[Sentence]:
-    """The sentences that the library has of a paper: its full text where there is one, else its abstract."""
-    return library.store.sentences(num) or [Sentence(text, "abstract") for text in split_sentences(paper.abstract)]
+    return _scored(request, request.library.store.quotable(papers))
 
 
 def _scored(request: Request, sentences: dict[int, list[Sentence]]) -> SentenceRanking:
