@@ -82,8 +82,9 @@ def score(run: Path, gold: Path, as_json: bool) -> None:
     """Score RUN, made by citewell or any other system, against GOLD, a file of BioASQ with the right answers.
 
     MAP and GMAP are those of BioASQ 8 and later, which divide a question's sum of precisions by the number of right answers, at
-    most ten; MAP/10 and GMAP/10 are those of BioASQ 3 to 7, which divide it by ten. A question that the run does not answer
-    counts as zero.
+    most ten; those that end in /10 are of BioASQ 3 to 7, which divide it by ten. Those that end in -program are as BioASQ's
+    published program computes them: it takes a snippet for right if its article has any right one, overlapping or not.
+    A question that the run does not answer counts as zero.
 
     \b
         citewell bioasq score run.json 8B1_golden.json

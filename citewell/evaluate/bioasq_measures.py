@@ -6,8 +6,8 @@ a question adds up the precision at every rank whose item is right: a golden doc
 Since BioASQ 8 (2020) the sum is divided by the number of golden items, at most by ten; from BioASQ 3 to 7 it was divided by ten
 (the measures that end in ``/10``). That of snippets can pass 1, since several of them may overlap one golden snippet.
 
-BioASQ's program differs in two things: it leaves out questions that a run does not answer, which count as zero here; and its
-average precision takes every snippet of an article that has a golden one for right.
+BioASQ's published program takes every snippet of an article that has a golden one for right, whether they overlap or not (the
+measures that end in ``-program``). It also leaves out questions that a run does not answer; here they count as zero.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from citewell.errors import CitewellError
 from citewell.evaluate.bioasq import LIMIT, Question, Snippet
 from citewell.identifiers import recognise
 
-MEASURES = ("precision", "recall", "F1", "MAP", "GMAP", "MAP/10", "GMAP/10")
+MEASURES = ("precision", "recall", "F1", "MAP", "GMAP", "MAP/10", "GMAP/10", "MAP-program", "GMAP-program")
 _EPSILON = 1e-5
 """Added to each average precision before the geometric mean is taken."""
 
@@ -36,6 +36,8 @@ class Marks(NamedTuple):
     average_precision: float = 0.0
     of_ten: float = 0.0
     """Average precision divided by ten."""
+    by_program: float = 0.0
+    """Average precision as BioASQ's program has it."""
 
 
 @dataclass(slots=True)
@@ -86,40 +88,44 @@ def mark_documents(returned: Sequence[str], golden: Sequence[str]) -> Marks:
     found = list(dict.fromkeys(map(_named, returned)))[:LIMIT]
     right = set(map(_named, golden))
     hits = [name in right for name in found]
-    return _marks(hits, [1] * len(hits), len(right), len(right))
+    return _marks(hits, [1] * len(hits), hits, len(right), len(right))
 
 
 def mark_snippets(returned: Sequence[Snippet], golden: Sequence[Snippet]) -> Marks:
     """The marks of the first ten snippets."""
     found, right = _joined(_spans(returned[:LIMIT])), _joined(_spans(golden))
     shared = [sum(span.overlap(other) for other in right) for span in found]
-    return _marks(shared, [span.size() for span in found], sum(span.size() for span in right), len(right))
+    articles = {article for (article, _, _), _, _ in right}
+    of_right_articles = [article in articles for (article, _, _), _, _ in found]
+    sizes, wanted = [span.size() for span in found], sum(span.size() for span in right)
+    return _marks(shared, sizes, of_right_articles, wanted, len(right))
 
 
-def _marks(shared: Sequence[int], sizes: Sequence[int], wanted: int, items: int) -> Marks:
-    """The marks of a ranking: the size of each item, how much of what is `wanted` it holds, and in how many items that is."""
+def _marks(shared: Sequence[int], sizes: Sequence[int], by_program: Sequence[bool], wanted: int, items: int) -> Marks:
+    """The marks of a ranking.
+
+    Of each of its items: how much it shares with what is wanted, how large it is, whether BioASQ's program takes it for right;
+    of what is wanted: how much it is, and in how many items.
+    """
     if not any(shared):
         return Marks()
     precisions = [part / whole for part, whole in zip(accumulate(shared), accumulate(sizes), strict=True)]
     precision, recall = precisions[-1], sum(shared) / wanted
-    total = sum(value for value, part in zip(precisions, shared, strict=True) if part)
+    total, total_by_program = (
+        sum(value for value, right in zip(precisions, rights, strict=True) if right) for rights in (shared, by_program)
+    )
+    most = min(LIMIT, items)
     f1 = 2 * precision * recall / (precision + recall)
-    return Marks(precision, recall, f1, total / min(LIMIT, items), total / LIMIT)
+    return Marks(precision, recall, f1, total / most, total / LIMIT, total_by_program / most)
 
 
 def _means(marks: Sequence[Marks]) -> dict[str, float]:
     if not marks:
         return {}
-    precision, recall, f1, average, of_ten = zip(*marks, strict=True)
-    values = (
-        _mean(precision),
-        _mean(recall),
-        _mean(f1),
-        _mean(average),
-        _geometric(average),
-        _mean(of_ten),
-        _geometric(of_ten),
-    )
+    precision, recall, f1, *averages = zip(*marks, strict=True)
+    values = [_mean(precision), _mean(recall), _mean(f1)]
+    for average in averages:
+        values += [_mean(average), _geometric(average)]
     return dict(zip(MEASURES, values, strict=True))
 
 

@@ -84,7 +84,7 @@ def test_questions_become_a_run_and_the_run_is_scored(library: Path, tmp_path: P
     assert [line.split()[0] for line in table.splitlines()] == [
         "questions:",
         "measure",
-        *("precision", "recall", "F1", "MAP", "GMAP", "MAP/10", "GMAP/10"),
+        *("precision", "recall", "F1", "MAP", "GMAP", "MAP/10", "GMAP/10", "MAP-program", "GMAP-program"),
     ]
     assert ["MAP", "1.0000", "1.0000"] in [line.split() for line in table.splitlines()]
 

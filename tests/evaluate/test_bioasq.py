@@ -131,13 +131,13 @@ def test_documents_by_hand() -> None:
         [f"{PUBMED}1", f"{PUBMED}9", "https://pubmed.ncbi.nlm.nih.gov/3/", f"{PUBMED}1", "my-own-id"], golden
     )
     # Right at ranks 1 and 3 of four, the second mention of a record being none: 1 + 2/3.
-    assert found == pytest.approx(Marks(2 / 4, 2 / 3, 4 / 7, (5 / 3) / 3, (5 / 3) / 10))
+    assert found == pytest.approx(Marks(2 / 4, 2 / 3, 4 / 7, (5 / 3) / 3, (5 / 3) / 10, (5 / 3) / 3))
     assert mark_documents([], golden) == Marks()
 
 
 def test_only_ten_documents_count_and_ten_are_enough() -> None:
     golden = [f"{PUBMED}{number}" for number in range(1, 21)]
-    assert mark_documents(golden, golden) == pytest.approx(Marks(1.0, 0.5, 2 / 3, 1.0, 1.0))
+    assert mark_documents(golden, golden) == pytest.approx(Marks(1.0, 0.5, 2 / 3, 1.0, 1.0, 1.0))
     assert mark_documents([f"{PUBMED}{number}" for number in range(50, 60)] + golden, golden) == Marks()
 
 
@@ -145,21 +145,27 @@ def test_snippets_by_hand() -> None:
     golden = [snippet("1", 0, 99, "sections.0"), snippet("1", 50, 149), snippet("2", 0, 49, "title")]
     returned = [snippet("1", 100, 199), snippet("3", 0, 49), snippet("2", 0, 49, "title"), snippet("2", 9, 3)]
     # 200 golden characters in two pieces; 50 of 100, 0 of 50 and 50 of 50 are right: 1/2 at the first and at the third rank.
-    assert mark_snippets(returned, golden) == pytest.approx(Marks(0.5, 0.5, 0.5, 1 / 2, 1 / 10))
+    assert mark_snippets(returned, golden) == pytest.approx(Marks(0.5, 0.5, 0.5, 1 / 2, 1 / 10, 1 / 2))
     assert mark_snippets([snippet("2", 0, 49)], golden) == Marks(), "the same offsets in another section"
     assert mark_snippets([], golden) == Marks()
 
 
 def test_several_snippets_in_a_golden_one_can_pass_1() -> None:
     found = mark_snippets([snippet("1", 0, 9), snippet("1", 20, 29)], [snippet("1", 0, 39)])
-    assert found == pytest.approx(Marks(1.0, 0.5, 2 / 3, 2.0, 0.2))
+    assert found == pytest.approx(Marks(1.0, 0.5, 2 / 3, 2.0, 0.2, 2.0))
+
+
+def test_bioasqs_program_takes_every_snippet_of_a_right_article_for_right() -> None:
+    found = mark_snippets([snippet("1", 0, 9), snippet("1", 50, 59), snippet("2", 0, 9)], [snippet("1", 0, 9)])
+    # One of one, one of two, one of three; the second rank is right to the program alone.
+    assert (found.average_precision, found.by_program) == pytest.approx((1.0, 1.5))
 
 
 def test_snippets_that_overlap_count_once_at_the_place_of_the_first() -> None:
     returned = [snippet("1", 0, 9), snippet("2", 0, 9), snippet("1", 15, 24), snippet("1", 9, 15)]
     golden = [snippet("1", 0, 24)]
     # Joined: the golden 25 characters first, then ten wrong ones.
-    assert mark_snippets(returned, golden) == pytest.approx(Marks(25 / 35, 1.0, 5 / 6, 1.0, 0.1))
+    assert mark_snippets(returned, golden) == pytest.approx(Marks(25 / 35, 1.0, 5 / 6, 1.0, 0.1, 1.0))
 
 
 stretches = st.lists(
@@ -214,9 +220,11 @@ def test_a_run_by_hand() -> None:
             "GMAP": math.sqrt((5 / 9 + 1e-5) * 1e-5),
             "MAP/10": 1 / 12,
             "GMAP/10": math.sqrt((1 / 6 + 1e-5) * 1e-5),
+            "MAP-program": 5 / 18,
+            "GMAP-program": math.sqrt((5 / 9 + 1e-5) * 1e-5),
         }
     )
-    assert found.snippets == pytest.approx(dict.fromkeys(found.documents, 0.0) | {"GMAP": 1e-5, "GMAP/10": 1e-5})
+    assert found.snippets == pytest.approx({name: 1e-5 if name.startswith("GMAP") else 0.0 for name in found.documents})
 
 
 def test_golden_answers_without_answers_are_refused() -> None:
