@@ -6,7 +6,6 @@ from citewell.evaluate.bioasq import LIMIT, Question, Snippet
 from citewell.library import Library
 from citewell.papers import Paper, Query
 from citewell.pipeline import Pipeline
-from citewell.retrieve.passages import sentences_of
 from citewell.retrieve.request import Request
 from citewell.text.places import sentence_places
 
@@ -38,7 +37,7 @@ class Answers:
     def _snippets(self, request: Request, papers: dict[int, Paper]) -> list[Snippet]:
         ranking = self._pipeline.sentences(request, list(papers))
         chosen = list(zip(ranking.papers.tolist(), ranking.places.tolist(), strict=True))[: self._size]
-        sentences = {num: sentences_of(self._library, num, papers[num]) for num, _ in chosen}
+        sentences = self._library.store.quotable(list({num: None for num, _ in chosen}))
         places = {num: sentence_places(papers[num], here) for num, here in sentences.items()}
         found = []
         for num, at in chosen:
