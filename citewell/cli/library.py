@@ -171,5 +171,7 @@ def encode(name: str | None, text: str, library: Library, as_json: bool) -> None
         print_json(done)
         return
     for each in done:
-        vectors = f"{each['vectors']:,} have a {each['encoder']} vector of their {each['text']} text"
+        of_sentences = each["text"] == "sentences"
+        whose = f"{each['encoder']} vectors of their" if of_sentences else f"a {each['encoder']} vector of their"
+        vectors = f"{each['vectors']:,} have {whose} {each['text']}{'' if of_sentences else ' text'}"
         click.echo(f"{each['encoded']:,} papers encoded; {vectors}")

@@ -68,7 +68,7 @@ def encode(
     report: Report = lambda papers: None,
     limit: int = neighbours.LIMIT,
 ) -> int:
-    """Bring the shelf of one encoder and text up to date; returns how many vectors were made anew.
+    """Bring the shelf of one encoder and text up to date; returns how many papers were encoded anew.
 
     `start` hears how many papers there are to look at, `report` how many have been done; and the same once more where more
     than `limit` vectors get a neighbour index.
@@ -145,7 +145,7 @@ def _encode_chunk(
         codes[rest], scales[rest] = quantised(vectors)
     assert codes is not None
     shelf.add(nums, hashes, codes, scales)
-    return len(rest)
+    return len(np.unique(nums[rest]))
 
 
 def _borrowed(

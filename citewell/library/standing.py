@@ -24,7 +24,7 @@ from citewell.library.vectors import Floats, Shelf, shelves
 from citewell.models import encoder as encoders
 from citewell.models.inputs import PaperText
 
-KEPT = (("citewell-static", "own+cited"), ("citewell", "own+cited"))
+KEPT = (("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited"))
 """The vectors that an add brings up to date by itself: encoder and text, in the order in which they are made."""
 _LOOK_EVERY = 0.3
 

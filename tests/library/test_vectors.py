@@ -153,11 +153,11 @@ def test_a_paper_has_a_vector_for_each_of_its_sentences(tmp_path: Path) -> None:
     add(library, [{"id": f"p{at}", "title": "boats", "abstract": f"An anchor {at}. A buoy. A canal bends."} for at in range(4)])
     add(library, [{"id": "none", "title": "no abstract"}, {"id": "two", "title": "b", "sentences": ["A dock.", "A cab."]}])
     library.reload()
-    assert encode(library, Letters(), "sentences") == 14 and encode(library, Letters(), "sentences") == 0
+    assert encode(library, Letters(), "sentences") == 5 and encode(library, Letters(), "sentences") == 0
     for at in range(10):  # enough to merge segments
         add(library, [{"id": f"new{at}", "title": "boats", "abstract": f"A deed {at}. A face."}])
         library.reload()
-        assert encode(library, Letters(), "sentences") == 2
+        assert encode(library, Letters(), "sentences") == 1
     shelf = Shelf(library.folder, "letters", "sentences")
     assert shelf.count() == 15
     vectors_of: dict[int, list[np.ndarray]] = {}
