@@ -229,7 +229,8 @@ class Pipeline:
         chosen = [(int(num), float(score)) for num, score in zip(*ranking, strict=True) if int(num) in records][:size]
         reasons = self._with_citations(request, [num for num, _ in chosen])
         for num, passages in self.quotes(request, list(reasons), 1).items():
-            reasons[num] += [Reason("sentence", f"“{shortened(each.text, _QUOTED)}”", [each.text]) for each in passages]
+            quotes = [Reason("sentence", f"“{shortened(each.text, _QUOTED)}”", [each.text]) for each in passages]
+            reasons[num] = quotes + reasons[num]
         return [Suggestion(rank, records[num], score, reasons[num]) for rank, (num, score) in enumerate(chosen, 1)]
 
     def _with_citations(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
