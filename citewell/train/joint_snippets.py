@@ -30,6 +30,10 @@ from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
 
+_FEW = -4.0
+"""The score of a sentence of which nothing is known."""
+
+
 class Numbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The numbers of a recipe."""
 
@@ -38,6 +42,8 @@ class Numbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Questions a step."""
     wrong: int
     """Wrong papers a question."""
+    among: int
+    """They are drawn among so many of the best candidates."""
     longest: int
     """Of a paper that has more sentences so many are drawn, the marked ones among them."""
     papers: float
@@ -85,6 +91,9 @@ class Network(nn.Module):
         self.sentence1, self.sentence2 = nn.Linear(1 + overlap.OF_SENTENCE, hidden), nn.Linear(hidden, 1)
         self.paper1, self.paper2 = nn.Linear(numbers.sentences + overlap.OF_PAPER, hidden), nn.Linear(hidden, 1)
         self.final = nn.Linear(2, 1)
+        with torch.no_grad():  # few sentences are right, and those that come first should stay so
+            self.final.weight.fill_(1.0)
+            self.final.bias.fill_(_FEW)
 
     def forward(self, seen: Seen) -> tuple[Tensor, Tensor]:
         """The scores of the papers, and of their sentences."""
@@ -166,7 +175,7 @@ class Training:
     def _loss(self, question: int) -> Tensor:
         wanted, known = self.lessons.wanted(question)[0], self.lessons.candidates(question)[0]
         right = wanted[torch.randint(len(wanted), (1,)).item()]
-        others = known[~np.isin(known, wanted)]
+        others = known[~np.isin(known, wanted)][: self.numbers.among]
         wrong = others[torch.randperm(len(others))[: self.numbers.wrong].numpy()]
         papers = [int(right), *wrong.tolist()]
         marked = self.lessons.marked(question)
