@@ -55,7 +55,8 @@ def command(
     kept in its folder, and serves the pipelines that need it. Papers that are added later have no vector until it is run again.
 
     A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, fusion and others) learns from the questions of their
-    train years, fusion from those of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves any library.
+    train years, fusion from those of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves any
+    library.
 
     Killed, the same command goes on where it was. An unknown RECIPE lists those that there are. All but HyperDoc2Vec need:
     pip install 'citewell[train,dense]'

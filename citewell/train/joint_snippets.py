@@ -29,7 +29,6 @@ from citewell.train.sentence_measures import measured
 from citewell.train.steps import Steps
 from citewell.train.watching import Watcher
 
-
 _FEW = -4.0
 """The score of a sentence of which nothing is known."""
 
