@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from citewell.errors import CitewellError
 from citewell.models import overlap
 from citewell.models.joint_snippets import NO_WORD, against_candidates
 from citewell.models.word_networks import LEAK, NETWORK
@@ -41,8 +42,6 @@ class Numbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Questions a step."""
     wrong: int
     """Wrong papers a question."""
-    among: int
-    """They are drawn among so many of the best candidates."""
     longest: int
     """Of a paper that has more sentences so many are drawn, the marked ones among them."""
     papers: float
@@ -157,7 +156,12 @@ class Training:
         self.best = Best(model)
         self._device = device
         self._numbers = words.numbers(lessons.hashes)
-        self._asked = [at for at in lessons.questions("train").tolist() if len(lessons.wanted(at)[0])]
+        # A right paper that BM25 has not found would teach that a low score of BM25's is a good one.
+        self._asked = [
+            at for at in lessons.questions("train").tolist() if np.isin(lessons.wanted(at)[0], lessons.candidates(at)[0]).any()
+        ]
+        if not self._asked:
+            raise CitewellError("BM25 finds no right paper for any question; raise 'depth' in the recipe's [questions]")
 
     def state(self) -> dict[str, Any]:
         """What further steps depend on, but for torch's own random numbers."""
@@ -173,8 +177,9 @@ class Training:
 
     def _loss(self, question: int) -> Tensor:
         wanted, known = self.lessons.wanted(question)[0], self.lessons.candidates(question)[0]
-        right = wanted[torch.randint(len(wanted), (1,)).item()]
-        others = known[~np.isin(known, wanted)][: self.numbers.among]
+        there = known[np.isin(known, wanted)]
+        right = there[torch.randint(len(there), (1,)).item()]
+        others = known[~np.isin(known, wanted)]
         wrong = others[torch.randperm(len(others))[: self.numbers.wrong].numpy()]
         papers = [int(right), *wrong.tolist()]
         marked = self.lessons.marked(question)
@@ -189,8 +194,8 @@ class Training:
         labels = torch.from_numpy(np.isin(flat, marked)[~titles].astype(np.float32)).to(self._device)
         if not len(labels):
             return loss
-        there = torch.from_numpy(~titles).to(self._device)
-        return loss + self.numbers.snippets * functional.binary_cross_entropy_with_logits(found[there], labels)
+        of_text = found[torch.from_numpy(~titles).to(self._device)]
+        return loss + self.numbers.snippets * functional.binary_cross_entropy_with_logits(of_text, labels)
 
     def _drawn(self, paper: int, marked: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The title of a paper and its sentences, or some of them."""

@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from citewell.errors import CitewellError
 from citewell.models.semiser import NOWHERE, VIEWS
+from citewell.models.served import by_length
 from citewell.models.word_networks import NETWORK
 from citewell.models.word_vectors import WordVectors, side_by_side
 from citewell.text.sgrank import Term, key_terms
@@ -32,6 +33,7 @@ from citewell.train.watching import Watcher
 
 _SURE = 1e-4
 """No chance is nearer to 0 or 1."""
+_BATCH_WORDS = 8192
 _LONGEST = 200
 """Words of a sentence that key terms are looked for in."""
 
@@ -141,9 +143,12 @@ class Training:
     def judge(self, question: int, papers: Sequence[int]) -> tuple[npt.NDArray[np.float32], list[npt.NDArray[np.float32]]]:
         """The nearness of sentences, and of papers that of their best one."""
         parts = [[self.lessons.sentence(at) for at in self.lessons.sentences(paper)[1:]] for paper in papers]
-        flat = self._ids([text for part in parts for text in part])
+        flat = [text for part in parts for text in part]
         asked = self.model.questions(self._ids([self.lessons.asked(question)]))
-        near = nearness(asked, self.model.sentences(flat)).cpu().numpy() if len(flat) else np.zeros(0, np.float32)
+        near = np.zeros(len(flat), np.float32)
+        for places in by_length([len(text) for text in flat], _BATCH_WORDS):
+            sentences = self.model.sentences(self._ids([flat[place] for place in places.tolist()]))
+            near[places] = nearness(asked, sentences).cpu().numpy()
         found = np.split(near, np.cumsum([len(part) for part in parts])[:-1])
         return np.array([part.max(initial=-1.0) for part in found], np.float32), found
 
