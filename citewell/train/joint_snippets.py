@@ -158,7 +158,7 @@ class Training:
         self._numbers = words.numbers(lessons.hashes)
         # A right paper that BM25 has not found would teach that a low score of BM25's is a good one.
         self._asked = [
-            at for at in lessons.questions("train").tolist() if np.isin(lessons.wanted(at)[0], lessons.candidates(at)[0]).any()
+            at for at in lessons.questions("train").tolist() if np.isin(lessons.wanted(at), lessons.candidates(at)[0]).any()
         ]
         if not self._asked:
             raise CitewellError("BM25 finds no right paper for any question; raise 'depth' in the recipe's [questions]")
@@ -176,7 +176,7 @@ class Training:
         return torch.stack([self._loss(self._asked[at]) for at in drawn]).mean()
 
     def _loss(self, question: int) -> Tensor:
-        wanted, known = self.lessons.wanted(question)[0], self.lessons.candidates(question)[0]
+        wanted, known = self.lessons.wanted(question), self.lessons.candidates(question)[0]
         there = known[np.isin(known, wanted)]
         right = there[torch.randint(len(there), (1,)).item()]
         others = known[~np.isin(known, wanted)]
@@ -208,7 +208,7 @@ class Training:
         return np.array([title, *others], np.int64)
 
     def seen(self, question: int, papers: Sequence[int], sentences: Sequence[npt.NDArray[np.int64]]) -> Seen:
-        """A question and papers, of which only some sentences may be read."""
+        """A question and some of its candidates, of which only some sentences may be read."""
         asked = self._numbers[self.lessons.asked(question)]
         ids = side_by_side([self._numbers[self.lessons.sentence(at)] for at in np.concatenate(sentences).tolist()])
         rarity = self.words.rarity[self.words.rows(asked)]
@@ -216,7 +216,6 @@ class Training:
         sizes = [len(each) for each in sentences]
         candidates, scores = self.lessons.candidates(question)
         known = dict(zip(candidates.tolist(), scores.tolist(), strict=True))
-        known |= dict(zip(*(part.tolist() for part in self.lessons.wanted(question)), strict=True))
         bm25 = against_candidates(np.array([known[paper] for paper in papers], np.float32), scores)
         of_papers = overlap.of_papers(met, np.cumsum([0, *sizes[:-1]]), rarity, bm25)
         asked_, ids_, features, of_papers_ = (

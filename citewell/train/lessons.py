@@ -65,9 +65,9 @@ class Lessons:
         """The words of a question."""
         return self._part("question_words", "question_at", question).astype(np.int64)
 
-    def wanted(self, question: int) -> tuple[Numbers, npt.NDArray[np.float32]]:
-        """The papers that answer a question, and BM25's scores of them."""
-        return tuple(self._part(name, "wanted_at", question) for name in ("wanted", "wanted_bm25"))  # type: ignore[return-value]
+    def wanted(self, question: int) -> Numbers:
+        """The papers that answer a question."""
+        return self._part("wanted", "wanted_at", question)
 
     def marked(self, question: int) -> Numbers:
         """The sentences that answer a question."""
@@ -190,7 +190,7 @@ class _Collected:
         self._paper_at = [0]
         self._asked: list[list[int]] = []
         self._of: list[tuple[int, int]] = []
-        self._wanted: list[tuple[list[int], list[float]]] = []
+        self._wanted: list[list[int]] = []
         self._marked: list[list[int]] = []
         self._candidates: list[tuple[list[int], list[float]]] = []
 
@@ -213,12 +213,10 @@ class _Collected:
         names = Names(library, dataset.naming())
         for question in group:
             request = bench.request(question)
-            wanted = bench.wanted(question)
-            scores = Bm25().score(request, np.array(wanted, np.int64))
             ranking = Bm25(size=depth).rank(request)
             self._asked.append([word for run in runs(request.query.text(), self._vocabulary) for word in run])
             self._of.append((len(self._sets) - 1, SPLITS.index(splits[question.id])))
-            self._wanted.append(([places[num] for num in wanted], scores.tolist()))
+            self._wanted.append([places[num] for num in bench.wanted(question)])
             self._candidates.append(([places[num] for num in ranking.papers.tolist()], ranking.scores.tolist()))
             self._marked.append(sorted(self._sentences(library, names, question, places)))
             if watcher:
@@ -257,8 +255,7 @@ class _Collected:
             "candidates": rows,
             "candidates_bm25": scores,
             **_flat("question_words", "question_at", self._asked, np.int32),
-            **_flat("wanted", "wanted_at", [papers for papers, _ in self._wanted], np.int64),
-            "wanted_bm25": np.array([score for _, values in self._wanted for score in values], np.float32),
+            **_flat("wanted", "wanted_at", self._wanted, np.int64),
             **_flat("marked", "marked_at", self._marked, np.int64),
         }
 

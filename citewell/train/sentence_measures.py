@@ -26,7 +26,7 @@ def measured(lessons: Lessons, judge: Judge, depth: int, most: int) -> dict[str,
             papers = lessons.candidates(question)[0][:depth]
             scores, sentences = judge(question, papers.tolist())
             order = np.argsort(-scores, kind="stable")
-            of_papers.append(average_precision(papers[order], lessons.wanted(question)[0]))
+            of_papers.append(average_precision(papers[order], lessons.wanted(question)))
             if len(marked := lessons.marked(question)):
                 best = order[:DOCUMENTS]
                 places = [np.array(lessons.sentences(int(papers[at])), np.int64)[1:] for at in best]

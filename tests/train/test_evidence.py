@@ -85,11 +85,10 @@ def test_lessons_are_train_and_dev_questions_with_their_candidates(lessons: Less
     assert lessons.figures() == {"small": {"evidence": 12, "evidence sentences": 12}}
     for question in lessons.questions("train").tolist():
         papers, scores = lessons.candidates(question)
-        wanted, bm25 = lessons.wanted(question)
+        (wanted,) = lessons.wanted(question)
         (marked,) = lessons.marked(question)
         assert list(scores) == sorted(scores, reverse=True) and len(papers) == 10
-        assert wanted[0] in papers and bm25[0] == scores[papers.tolist().index(wanted[0])]
-        assert marked == lessons.sentences(int(wanted[0]))[2], "the second sentence after the title"
+        assert wanted in papers and marked == lessons.sentences(int(wanted))[2], "the second sentence after the title"
     with pytest.raises(CitewellError, match="of other sets or by another recipe"):
         lessons_at(cached / "lessons.npz", [set_folder], Asking(depth=9, drawn={}, seed=0))
 
@@ -113,7 +112,7 @@ def test_average_precision_is_that_of_the_bench(lessons: Lessons) -> None:
     assert average_precision(np.zeros(0, np.int64), np.array([1])) == 0.0
 
     def knowing(question: int, papers: Any) -> Any:
-        wanted = lessons.wanted(question)[0]
+        wanted = lessons.wanted(question)
         marked = lessons.marked(question)
         sentences = [np.isin(np.array(lessons.sentences(paper))[1:], marked).astype(np.float32) for paper in papers]
         return np.isin(papers, wanted).astype(np.float32), sentences
@@ -181,6 +180,17 @@ def test_steps_lower_the_loss(name: str, lessons: Lessons, recipe_file: Any) -> 
         made.loss().backward()
         optimizer.step()
     assert total() < 0.9 * before
+
+
+def test_only_right_papers_that_bm25_finds_are_learned_from(lessons: Lessons, recipe_file: Any) -> None:
+    asked = lessons.questions("train").tolist()
+    rows = lessons.arrays["candidates"].copy()
+    for question in asked[1:]:
+        rows[question][np.isin(rows[question], lessons.wanted(question))] = -1
+    some = Lessons({**lessons.arrays, "candidates": rows})
+    assert training("jpdrmm", some, recipe_file("jpdrmm"))._asked == asked[:1]
+    with pytest.raises(CitewellError, match="BM25 finds no right paper"):
+        training("jpdrmm", Lessons({**lessons.arrays, "candidates": rows * 0 - 1}), recipe_file("jpdrmm"))
 
 
 def test_each_loss_counts_as_much_as_the_recipe_says(lessons: Lessons, recipe_file: Any) -> None:
