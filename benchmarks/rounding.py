@@ -2,21 +2,26 @@
 
 python -m benchmarks.rounding WEIGHTS SET [--task local] [--split dev] [--sample 1000]
 
-WEIGHTS is the folder ``weights`` that ``citewell train encoder`` leaves. Both forms encode the papers of the set, which takes
-its time; their vectors are kept with the set's library.
+WEIGHTS is the folder ``weights`` that ``citewell train encoder`` leaves. Of a served model (a folder with ``model.onnx``, as
+those that ship) the weights as they were trained are gone; then its rounded weights are multiplied in 8 and in 32 bits. Both
+forms encode the papers of the set, which takes its time; their vectors are kept with the set's library.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from citewell.cli.progress import Bar
 from citewell.evaluate.evaluation import Evaluation
-from citewell.models.bert_onnx import convert
+from citewell.models.bert_onnx import CONFIG, WEIGHTS, convert
 from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.served import MODEL, TOKENIZER
 from citewell.pipeline import Pipeline
@@ -34,14 +39,15 @@ def main() -> None:
     parser.add_argument("--split", default="dev", choices=("dev", "test"))
     parser.add_argument("--sample", type=int, default=1000)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as models, Bar() as bar:
+    with tempfile.TemporaryDirectory() as models, tempfile.TemporaryDirectory() as scratch, Bar() as bar:
         os.environ["CITEWELL_MODELS"] = models
+        weights = _unrounded(given.weights, Path(scratch)) if (given.weights / MODEL).is_file() else given.weights
         for form in FORMS:
             folder = Path(models) / form
             folder.mkdir()
             for kept in (BUDGETS, TOKENIZER):
                 shutil.copyfile(given.weights / kept, folder / kept)
-            convert(given.weights, folder / MODEL, rounded=form == "int8")
+            convert(weights, folder / MODEL, rounded=form == "int8")
         evaluation = Evaluation(given.set, given.task, given.split, given.sample, progress=bar, watcher=bar)
         systems = [Pipeline(form, "", (Dense(form, "own+cited"),)) for form in FORMS]
         outcomes = evaluation.conduct(systems).outcomes
@@ -49,6 +55,44 @@ def main() -> None:
         print(f"{outcome.name:8} " + "  ".join(f"{name} {outcome.mean(name):.4f}" for name in _MEASURES))
     rounded, whole = outcomes
     print("int8 - float32 " + "  ".join(f"{name} {rounded.mean(name) - whole.mean(name):+.4f}" for name in _MEASURES))
+
+
+def _unrounded(served: Path, folder: Path) -> Path:
+    """The weights of a served encoder in Hugging Face's layout, as far as 8 bits tell them."""
+    import onnx
+    from onnx import helper, numpy_helper
+    from safetensors.numpy import save_file
+
+    graph = onnx.load(served / MODEL).graph
+    held = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    attention = [node for node in graph.node if node.op_type == "QAttention"]
+    heads = next(helper.get_attribute_value(each) for each in attention[0].attribute if each.name == "num_heads")
+
+    def whole(name: str) -> npt.NDArray[np.float32]:
+        codes, scale, zero = (held[f"{name}_{part}"].astype(np.float32) for part in ("quantized", "scale", "zero_point"))
+        return np.asarray((codes - zero) * scale, np.float32)
+
+    words, places = whole("words"), held["places"]
+    found = {
+        "embeddings.word_embeddings.weight": words,
+        "embeddings.position_embeddings.weight": places,
+        "embeddings.token_type_embeddings.weight": np.zeros((1, words.shape[1]), np.float32),  # they are in the places
+        "embeddings.LayerNorm.weight": held["embeddings.LayerNorm.scale"],
+        "embeddings.LayerNorm.bias": held["embeddings.LayerNorm.bias"],
+    }
+    for layer in (f"encoder.layer.{at}" for at in range(len(attention))):
+        parts = zip(np.split(whole(f"{layer}.qkv"), 3, axis=1), np.split(held[f"{layer}.qkv bias"], 3), strict=True)
+        for name, (weight, bias) in zip(("query", "key", "value"), parts, strict=True):
+            found |= {f"{layer}.attention.self.{name}.weight": weight.T, f"{layer}.attention.self.{name}.bias": bias}
+        found |= {f"{layer}.intermediate.dense.weight": whole(f"{layer}.inner").T}
+        found |= {f"{layer}.intermediate.dense.bias": held[f"{layer}.inner bias"]}
+        for name in (f"{layer}.attention.output", f"{layer}.output"):
+            found |= {f"{name}.dense.weight": whole(f"{name}.dense").T, f"{name}.dense.bias": held[f"{name}.dense bias"]}
+            found |= {f"{name}.LayerNorm.weight": held[f"{name}.scale"], f"{name}.LayerNorm.bias": held[f"{name}.shift"]}
+    save_file({name: np.ascontiguousarray(value) for name, value in found.items()}, folder / WEIGHTS)
+    shape = {"num_hidden_layers": len(attention), "num_attention_heads": heads, "hidden_size": words.shape[1]}
+    (folder / CONFIG).write_text(json.dumps(shape), encoding="utf-8")
+    return folder
 
 
 if __name__ == "__main__":

@@ -20,12 +20,30 @@ if TYPE_CHECKING:
     from citewell.errors import CitewellError
     from citewell.library.library import Library
     from citewell.papers import Context, Draft, Paper, Query, Reference, Suggestion
-    from citewell.pipeline import prepare, suggest
+    from citewell.pipeline import prepare, search, suggest
 
 __version__ = "0.1.0"
-__all__ = ["CitewellError", "Context", "Draft", "Library", "Paper", "Query", "Reference", "Suggestion", "prepare", "suggest"]
+__all__ = [
+    "CitewellError",
+    "Context",
+    "Draft",
+    "Library",
+    "Paper",
+    "Query",
+    "Reference",
+    "Suggestion",
+    "prepare",
+    "search",
+    "suggest",
+]
 
-_HOMES = {"CitewellError": "errors", "Library": "library.library", "prepare": "pipeline", "suggest": "pipeline"}
+_HOMES = {
+    "CitewellError": "errors",
+    "Library": "library.library",
+    "prepare": "pipeline",
+    "search": "pipeline",
+    "suggest": "pipeline",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -22,10 +22,13 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import Query, Ranking, Reason, Suggestion
-from citewell.retrieve.passages import SentenceRanking, rank_sentences
+from citewell.retrieve.passages import Found, Passage, SentenceRanking, quoted, rank_sentences
 from citewell.retrieve.request import Request
+from citewell.text.marks import shortened
 
 DEFAULT = "best"
+_QUOTED = 280
+"""Of a sentence that is a reason so many characters are shown."""
 _PARTS_OF_STAGES = ("of", "also")
 """The parameters of stages that are names of other pipelines."""
 
@@ -48,6 +51,8 @@ STAGES = {
     "company": "citewell.rerank.company:Company",
     "pipeline": "citewell.fuse.whole:Whole",
     "said-before": "citewell.rerank.said_before:SaidBefore",
+    "sentences": "citewell.retrieve.sentences:Sentences",
+    "quoted": "citewell.rerank.quoted:Quoted",
     "learned": "citewell.fuse.learned:Learned",
 }
 """The kinds of stages; a new one is a module and a line here."""
@@ -205,6 +210,20 @@ class Pipeline:
                 return stage.sentences(request, papers)
         return rank_sentences(request, papers)
 
+    def quotes(self, request: Request, papers: Sequence[int], most: int) -> dict[int, list[Passage]]:
+        """Of each of some papers at most so many sentences that bear on the request, the best first."""
+        return quoted(request, papers, self.sentences(request, papers), most)
+
+    def search(self, library: Library, query: Query, size: int = 10, snippets: int = 2) -> list[Found]:
+        """The best papers for a question, each with its best sentences."""
+        request = Request(library, query)
+        ranking = self.rank(request)
+        records = library.store.papers([int(num) for num in ranking.papers[: 2 * size]])
+        chosen = {int(num): float(score) for num, score in zip(*ranking, strict=True) if int(num) in records}
+        best = list(chosen)[:size]
+        passages = self.quotes(request, best, snippets)
+        return [Found(records[num], chosen[num], passages[num]) for num in best]
+
     def suggest(self, library: Library, query: Query, size: int = 10) -> list[Suggestion]:
         """The best papers as a person sees them, each with the reasons for it."""
         request = Request(library, query)
@@ -213,6 +232,9 @@ class Pipeline:
         # A paper removed since the index was opened is in the ranking but no longer in the store.
         chosen = [(int(num), float(score)) for num, score in zip(*ranking, strict=True) if int(num) in records][:size]
         reasons = self._with_citations(request, [num for num, _ in chosen])
+        for num, passages in self.quotes(request, list(reasons), 1).items():
+            quotes = [Reason("sentence", f"“{shortened(each.text, _QUOTED)}”", [each.text]) for each in passages]
+            reasons[num] = quotes + reasons[num]
         return [Suggestion(rank, records[num], score, reasons[num]) for rank, (num, score) in enumerate(chosen, 1)]
 
     def _with_citations(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
@@ -284,6 +306,12 @@ def prepare(library: Library, name: str = DEFAULT) -> None:
 def suggest(library: Library, query: Query, name: str = DEFAULT, size: int = 10) -> list[Suggestion]:
     """What to cite: the `size` best papers of the library for `query` by the pipeline called `name`."""
     return pipeline(name).suggest(library, query, size)
+
+
+def search(library: Library, question: str | Query, name: str = DEFAULT, size: int = 10, snippets: int = 2) -> list[Found]:
+    """Papers that answer a question or bear on a claim, each with at most `snippets` of its sentences that do."""
+    query = question if isinstance(question, Query) else Query("evidence", context=question)
+    return pipeline(name).search(library, query, size, snippets)
 
 
 def _stage(parameters: Mapping[str, Any], overrides: Mapping[str, Any]) -> Stage:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from citewell.library.standing import Standing
     from citewell.retrieve.trained import Model
 
-_TEXTS = ("own", "cited", "citing", "own+cited", "own+citing")
+_TEXTS = ("own", "cited", "citing", "own+cited", "own+citing", "sentences")
 
 
 @click.group("library")
@@ -171,5 +171,7 @@ def encode(name: str | None, text: str, library: Library, as_json: bool) -> None
         print_json(done)
         return
     for each in done:
-        vectors = f"{each['vectors']:,} have a {each['encoder']} vector of their {each['text']} text"
+        of_sentences = each["text"] == "sentences"
+        whose = f"{each['encoder']} vectors of their" if of_sentences else f"a {each['encoder']} vector of their"
+        vectors = f"{each['vectors']:,} have {whose} {each['text']}{'' if of_sentences else ' text'}"
         click.echo(f"{each['encoded']:,} papers encoded; {vectors}")

@@ -14,7 +14,7 @@ from citewell.errors import CitewellError
 
 COMMANDS = (
     *("add", "suggest", "search", "show", "export", "library", "pipelines"),
-    *("evaluate", "tune", "set", "reproduce", "train", "demo"),
+    *("evaluate", "bioasq", "tune", "set", "reproduce", "train", "demo"),
 )
 """Each is a module of this package with a `command`; they are imported only when called."""
 

@@ -1,4 +1,4 @@
-"""``citewell search``: papers for a question, and the sentences in them that bear on it."""
+"""``citewell search``: papers for a question or a claim, and the sentences in them that bear on it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,36 @@ from typing import Any
 
 import click
 
-from citewell.cli.options import brief, byline, filter_options, json_option, library_option, print_json, warn
+from citewell.cli.options import brief, byline, filter_options, json_option, library_option, print_json, tell, warn
 from citewell.library.library import Library
 from citewell.papers import Query
-from citewell.retrieve.passages import Found, search
+from citewell.pipeline import DEFAULT, pipeline
+from citewell.retrieve.passages import Found
 
 
 @click.command("search")
 @click.argument("question")
+@click.option(
+    "--pipeline", "name", default=DEFAULT, show_default=True, help="How to find papers; 'citewell pipelines' lists them."
+)
 @click.option("-k", "size", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many papers.")
 @click.option("--snippets", default=2, show_default=True, type=click.IntRange(0, 20), help="How many sentences of each.")
 @filter_options
 @library_option
 @json_option
-def command(question: str, size: int, snippets: int, library: Library, as_json: bool, **filters: Any) -> None:
-    """Find papers for a question or some words, with the sentences that match best.
+def command(question: str, name: str, size: int, snippets: int, library: Library, as_json: bool, **filters: Any) -> None:
+    """Find papers that answer a question or bear on a claim, with the sentences that do.
 
-    citewell search "does co-citation predict relevance?"
+    \b
+        citewell search "does co-citation predict relevance?"
+        citewell search "BERT re-rankers beat BM25" --since 2019 --snippets 3
     """
-    query = Query("global", title=question, since=filters["since"], before=filters["before"], venue=filters["venue"])
+    query = Query("evidence", context=question, since=filters["since"], before=filters["before"], venue=filters["venue"])
     query.exclude = list(filters["exclude"])
     warn(library)
-    found = search(library, query, size, snippets)
+    chosen = pipeline(name)
+    found = chosen.search(library, query, size, snippets)
+    tell(chosen.notes(library))
     if as_json:
         papers = [
             {"rank": rank, **brief(f.paper), "score": f.score, "sentences": f.passages} for rank, f in enumerate(found, 1)

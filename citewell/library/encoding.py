@@ -25,7 +25,9 @@ from citewell.models.inputs import PaperText
 from citewell.papers import Paper
 from citewell.text.marks import shortened
 
-TEXTS = (*FIELDS, *JOINED)
+SENTENCES = "sentences"
+"""The text of which a paper has a vector for each sentence."""
+TEXTS = (*FIELDS, *JOINED, SENTENCES)
 """What can be encoded of papers."""
 CHUNK = 2048
 """Papers encoded between two commits: enough to sort them by length, little to lose."""
@@ -66,7 +68,7 @@ def encode(
     report: Report = lambda papers: None,
     limit: int = neighbours.LIMIT,
 ) -> int:
-    """Bring the shelf of one encoder and text up to date; returns how many vectors were made anew.
+    """Bring the shelf of one encoder and text up to date; returns how many papers were encoded anew.
 
     `start` hears how many papers there are to look at, `report` how many have been done; and the same once more where more
     than `limit` vectors get a neighbour index.
@@ -88,7 +90,8 @@ def encode(
             report(len(chunk))
         if files != shelf.gone_through:
             shelf.finish(files)
-        neighbours.refresh(shelf, library.index.listed("own"), limit, start, report)
+        if text != SENTENCES:  # they are asked for by paper
+            neighbours.refresh(shelf, library.index.listed("own"), limit, start, report)
         remove_outdated(library.folder, encoder.name, text)
     return made
 
@@ -108,7 +111,7 @@ def missing(library: Library, encoder: str, text: str = "own") -> int:
 
 def to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[list[str], Numbers]:
     """All segments of the text in the index, and the live papers of those that nobody has gone through."""
-    segments = list(index.segments(text))
+    segments = list(index.segments("own" if text == SENTENCES else text))
     papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in gone_through)]
     return sorted(segment.entry.file for segment in segments), np.unique(np.concatenate(papers))
 
@@ -117,24 +120,32 @@ def _encode_chunk(
     library: Library, encoder: Encodes, text: str, shelf: Shelf, lenders: Sequence[Shelf], papers: Numbers
 ) -> int:
     contexts = encoder.contexts if isinstance(encoder, ReadsPapers) else CONTEXTS
-    texts = dict(paper_texts(library, text, papers.tolist(), contexts))
+    if text == SENTENCES:
+        texts = sentence_texts(library, papers)
+    else:
+        texts = {num: [one] for num, one in paper_texts(library, text, papers.tolist(), contexts)}
     nums = np.array(sorted(texts), np.int64)
     hashes = np.array([_hash(texts[num]) for num in nums.tolist()], np.int64)
     changed = shelf.known(nums) != hashes
     nums, hashes = nums[changed], hashes[changed]
     if not len(nums):
         return 0
+    # Of a paper's vectors each has a hash of its own, from which the place tells it apart.
+    counts = [len(texts[num]) for num in nums.tolist()]
+    flat = [part for num in nums.tolist() for part in texts[num]]
+    places = np.arange(len(flat)) - np.repeat(np.cumsum([0, *counts[:-1]]), counts)
+    nums, hashes = np.repeat(nums, counts), np.repeat(hashes, counts) + places
     codes, scales, lent = _borrowed(lenders, hashes)
     rest = np.flatnonzero(~lent)
     if len(rest):
-        chosen = [texts[num] for num in nums[rest].tolist()]
+        chosen = [flat[at] for at in rest.tolist()]
         vectors = encoder.papers(chosen) if isinstance(encoder, ReadsPapers) else _mean_vectors(encoder, chosen)
         if codes is None:
             codes, scales = np.zeros((len(nums), vectors.shape[1]), np.int8), np.zeros(len(nums), np.float32)
         codes[rest], scales[rest] = quantised(vectors)
     assert codes is not None
     shelf.add(nums, hashes, codes, scales)
-    return len(rest)
+    return len(np.unique(nums[rest]))
 
 
 def _borrowed(
@@ -186,6 +197,12 @@ def paper_texts(library: Library, text: str, nums: list[int], contexts: int = CO
             yield num, found
 
 
-def _hash(text: PaperText) -> int:
-    digest = blake2b("\x1e".join(text.parts()).encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "little", signed=True) or 1
+def sentence_texts(library: Library, papers: Numbers) -> dict[int, list[PaperText]]:
+    """The sentences of each paper that has any, as an encoder reads them."""
+    found = library.store.quotable(papers.tolist()).items()
+    return {num: [PaperText(abstract=sentence.text) for sentence in sentences] for num, sentences in found if sentences}
+
+
+def _hash(texts: Sequence[PaperText]) -> int:
+    parts = "\x1e".join(part for text in texts for part in text.parts())
+    return int.from_bytes(blake2b(parts.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True) or 1

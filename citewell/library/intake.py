@@ -380,10 +380,10 @@ class Intake:
     def _write(self) -> None:
         db, writes = self._db, self._writes
         live = [row for row in self._rows.values() if row.united is None]
-        db.executemany("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.values() for row in live if row.new))
+        db.executemany("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.values() for row in live if row.new))
         db.executemany(
             "UPDATE papers SET id = ?2, title = ?3, abstract = ?4, year = ?5, date = ?6, venue = ?7, title_key = ?8,"
-            " details = ?9 WHERE num = ?1",
+            " details = ?9, cuts = ?10 WHERE num = ?1",
             (row.values() for row in live if row.changed and not row.new),
         )
         db.executemany(

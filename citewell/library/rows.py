@@ -5,15 +5,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from citewell.identifiers import recognise
 from citewell.library.identity import Face, families, hash64, title_key, title_name
-from citewell.papers import Paper
+from citewell.papers import Paper, Sentence
+from citewell.text.sentences import sentence_spans
 
 _SCHEMES = ("doi", "acl", "arxiv", "pmid", "pmcid", "openalex", "s2", "corpus", "dblp", "mag")
+ABSTRACT = "abstract"
+"""The section of sentences that stand in the abstract."""
 COLUMNS = "num, id, title, abstract, year, date, venue, title_key, details"
 
 
@@ -82,7 +87,19 @@ class Row:
             paper.venue,
             self.title_key,
             _encoder.encode(details).decode(),
+            cuts(paper.abstract),
         )
+
+
+def cuts(abstract: str) -> bytes:
+    """Where the sentences of an abstract end, as the store keeps it."""
+    return np.array([end for _, end in sentence_spans(abstract)], "<u4").tobytes()
+
+
+def cut(abstract: str, kept: bytes) -> list[Sentence]:
+    """The sentences of an abstract, cut where the store says."""
+    ends = [0, *np.frombuffer(kept, "<u4").tolist()]
+    return [Sentence(abstract[start:end].strip(), ABSTRACT) for start, end in pairwise(ends) if abstract[start:end].strip()]
 
 
 def from_columns(columns: Sequence[Any]) -> Row:

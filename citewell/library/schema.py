@@ -15,7 +15,7 @@ from pathlib import Path
 from citewell.errors import CitewellError
 
 FILE = "library.sqlite"
-VERSION = 1
+VERSION = 2
 
 _TABLES = """
 CREATE TABLE papers (
@@ -27,7 +27,8 @@ CREATE TABLE papers (
     date TEXT NOT NULL,
     venue TEXT NOT NULL,
     title_key INTEGER,
-    details TEXT NOT NULL            -- JSON: authors, ids, keywords, extra, also, sentences
+    details TEXT NOT NULL,           -- JSON: authors, ids, keywords, extra, also, sentences
+    cuts BLOB NOT NULL               -- where the sentences of the abstract end: 32-bit numbers, in characters
 );
 CREATE INDEX papers_by_title ON papers (title_key) WHERE title_key IS NOT NULL;
 CREATE INDEX papers_by_venue ON papers (venue COLLATE NOCASE) WHERE venue <> '';
@@ -102,7 +103,7 @@ CREATE TABLE imports (               -- how far an interrupted add got in each f
 );
 
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO meta VALUES ('version', 1), ('next_paper', 1), ('next_context', 1);
+INSERT INTO meta VALUES ('version', 2), ('next_paper', 1), ('next_context', 1);
 """
 
 

@@ -17,14 +17,14 @@ from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
 from citewell.library.arrays import DamagedFileError
-from citewell.library.encoding import TEXTS, Encodes, ReadsPapers, Report, encode, lock_path, to_look_at
+from citewell.library.encoding import SENTENCES, TEXTS, Encodes, ReadsPapers, Report, encode, lock_path, to_look_at
 from citewell.library.library import Library
 from citewell.library.postings import JOINED
 from citewell.library.vectors import Floats, Shelf, shelves
 from citewell.models import encoder as encoders
 from citewell.models.inputs import PaperText
 
-KEPT = (("citewell-static", "own+cited"), ("citewell", "own+cited"))
+KEPT = (("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited"))
 """The vectors that an add brings up to date by itself: encoder and text, in the order in which they are made."""
 _LOOK_EVERY = 0.3
 
@@ -78,7 +78,7 @@ def _shelves(library: Library) -> Iterator[tuple[str, str]]:
 
 def _standing(library: Library, name: str, text: str) -> Standing:
     # A joined text is indexed of those papers alone of which more than their own text is known.
-    papers = library.index.listed("own" if text in JOINED else text)
+    papers = library.index.listed("own" if text in (*JOINED, SENTENCES) else text)
     busy = at_work(library, name, text)
     try:
         shelf = Shelf(library.folder, name, text)

@@ -68,7 +68,20 @@ class Store:
                 yield self.whole(num)
             last = found[-1][0]
 
+    def quotable(self, nums: Sequence[int]) -> dict[int, list[Sentence]]:
+        """What can be quoted of papers: the sentences that their sources gave, else those of their abstracts."""
+        found: dict[int, list[Sentence]] = {num: [] for num in nums}
+        for num, text, section in self._select(
+            "SELECT paper, text, section FROM sentences WHERE paper IN", nums, " ORDER BY paper, position"
+        ):
+            found[num].append(Sentence(text, section))
+        others = [num for num, sentences in found.items() if not sentences]
+        for num, abstract, kept in self._select("SELECT num, abstract, cuts FROM papers WHERE num IN", others):
+            found[num] = rows.cut(abstract, kept)
+        return found
+
     def sentences(self, num: int) -> list[Sentence]:
+        """The sentences of a paper that its sources gave."""
         found = self.db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (num,))
         return [Sentence(text, section) for text, section in found]
 

@@ -1,10 +1,10 @@
 """Vectors: what an encoder makes of the papers' texts, as int8 in immutable segments beside the postings.
 
 A *shelf* holds the vectors of one encoder and one text: a folder of segments under one manifest, committed by rename. Its name
-has a word for the encoder's weights in it, so that the vectors of other weights are never mixed with them. The newest segment
-that lists a paper speaks for it. With each vector stands the hash of the text it was made of, so that a text which has not
-changed is never encoded again; and the manifest names the segments of the index that have been gone through, so that only
-papers in newer ones are looked at.
+has a word for the encoder's weights in it, so that the vectors of other weights are never mixed with them. A paper has one
+vector, or, of its sentences, several in their order. The newest segment that lists a paper speaks for it. With each vector
+stands the hash of the text it was made of, so that a text which has not changed is never encoded again; and the manifest names
+the segments of the index that have been gone through, so that only papers in newer ones are looked at.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Vectors(NamedTuple):
     """One segment's arrays."""
 
     papers: npt.NDArray[np.int32]
-    """Numbers of papers, ascending."""
+    """Numbers of papers, ascending; one that has several vectors is there as often."""
     hashes: npt.NDArray[np.int64]
     """Of the text that each vector was made of."""
     codes: npt.NDArray[np.int8]
@@ -154,7 +154,7 @@ class Shelf:
         return found
 
     def known(self, papers: Numbers) -> Numbers:
-        """The hash of the text that each paper's vector was made of; 0 where it has none."""
+        """The hash of the text that each paper's first vector was made of; 0 where it has none."""
         hashes = np.zeros(len(papers), np.int64)
         for segment in self._segments:
             at = np.minimum(np.searchsorted(segment.papers, papers), len(segment.papers) - 1)
@@ -164,13 +164,13 @@ class Shelf:
 
     def count(self) -> int:
         """How many papers have a vector."""
-        return sum(int(np.count_nonzero(speaks)) for _, speaks in self.segments())
+        return sum(len(np.unique(segment.papers[speaks])) for segment, speaks in self.segments())
 
     # -- writing, by one process at a time --------------------------------------------------------------------------
 
     def add(self, papers: Numbers, hashes: Numbers, codes: npt.NDArray[np.int8], scales: npt.NDArray[np.float32]) -> None:
         """Commit vectors."""
-        order = np.argsort(papers)
+        order = np.argsort(papers, kind="stable")
         segment = Vectors(papers[order].astype(np.int32), hashes[order], codes[order], scales[order])
         self._commit([*self._manifest.segments, self._write(segment)], [*self._segments, segment])
         if len(self._segments) > _HEIGHT:
@@ -197,7 +197,8 @@ class Shelf:
         papers = np.concatenate([segment.papers for segment in stack])
         level_of = np.repeat(np.arange(len(stack)), [len(segment.papers) for segment in stack])
         order = np.lexsort((level_of, papers))
-        newest = order[np.append(papers[order][1:] != papers[order][:-1], True)]
+        last = np.searchsorted(papers[order], papers[order], "right") - 1
+        newest = order[level_of[order] == level_of[order][last]]
         columns = (np.concatenate([column[at] for column in stack])[newest] for at in range(1, 4))
         merged = Vectors(papers[newest], *columns)
         old = self._manifest.segments[lowest:]

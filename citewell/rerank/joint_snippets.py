@@ -12,14 +12,10 @@ from citewell.library.library import Library
 from citewell.models import joint_snippets, weights
 from citewell.models.joint_snippets import against_candidates
 from citewell.models.word_networks import available
-from citewell.papers import Paper, Reason
 from citewell.rerank.rereading import Numbers, Rereads, Scores
 from citewell.retrieve.bm25 import Bm25
-from citewell.retrieve.passages import SentenceRanking, ranked, sentences_of
+from citewell.retrieve.passages import SentenceRanking, ranked
 from citewell.retrieve.request import Request
-
-_QUOTED = 10
-"""So many papers get their best sentence for a reason."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,7 @@ class JointSnippets(Rereads):
         return {self.model: weights.version(self.model) if available(self.model) else ""}
 
     def read(self, request: Request, papers: Numbers) -> Scores:
-        texts = [texts_of(request.library, num, paper) for num, paper in _records(request, papers.tolist()).items()]
+        texts = list(texts_of(request.library, papers.tolist()).values())
         found, sentences = joint_snippets.load(self.model).scores(request.query.text(), texts, self._bm25(request, papers))
         # The title, which comes first, is read for the paper's sake alone.
         self._sentences(request).update(
@@ -49,15 +45,6 @@ class JointSnippets(Rereads):
         known = self._sentences(request)
         return ranked({num: known[num] for num in papers})
 
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        found = super().reasons(request, papers)
-        known = self._sentences(request)
-        for num, paper in _records(request, [num for num in papers if num in known][:_QUOTED]).items():
-            if len(known[num]):
-                best = sentences_of(request.library, num, paper)[int(known[num].argmax())].text
-                found.setdefault(num, []).insert(0, Reason("sentence", f"it says: “{best}”", [best]))
-        return found
-
     def _bm25(self, request: Request, papers: Numbers) -> Scores:
         """BM25's scores of papers beside those of its candidates."""
         candidates = request.remember(f"candidates {self.depth}", lambda: Bm25(size=self.depth).rank(request).scores)
@@ -68,12 +55,9 @@ class JointSnippets(Rereads):
         return request.remember(f"sentences by {self}", dict)
 
 
-def texts_of(library: Library, num: int, paper: Paper) -> list[str]:
-    """What is read of a paper: its title, then its sentences."""
-    return [paper.title, *(sentence.text for sentence in sentences_of(library, num, paper))]
-
-
-def _records(request: Request, papers: Sequence[int]) -> dict[int, Paper]:
-    """Papers in their order; one that was removed meanwhile is empty."""
-    held = request.library.store.papers(papers)
-    return {num: held.get(num, Paper()) for num in papers}
+def texts_of(library: Library, papers: Sequence[int]) -> dict[int, list[str]]:
+    """What is read of papers: the title, then the sentences; of one that was removed meanwhile an empty title."""
+    records, sentences = library.store.papers(papers), library.store.quotable(papers)
+    return {
+        num: [records[num].title if num in records else "", *(sentence.text for sentence in sentences[num])] for num in papers
+    }

@@ -1,4 +1,4 @@
-"""Sentences by BM25: those of some papers that hold most of a question's words, weighed by how rare the library finds them."""
+"""Sentences of papers: ranked by BM25, which weighs a question's words by how rare the library finds them, and quoted."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from citewell.library.library import Library
-from citewell.papers import Paper, Query, Sentence
-from citewell.retrieve.bm25 import Bm25
+from citewell.papers import Paper, Sentence
 from citewell.retrieve.request import Request
 from citewell.retrieve.visible import Visible
 from citewell.text.analysis import terms
-from citewell.text.sentences import split_sentences
+from citewell.text.places import sentence_places
 
 _K1, _B = 1.2, 0.75
 
@@ -34,6 +32,9 @@ class Passage:
 
     text: str
     section: str
+    begin: int
+    """Where it stands in the section: its first character, and the one after its last."""
+    end: int
     score: float
     words: list[str]
     """The words of the sentence that the question has too."""
@@ -48,29 +49,27 @@ class Found:
     passages: list[Passage]
 
 
-def search(library: Library, query: Query, size: int = 10, snippets: int = 2) -> list[Found]:
-    """The best papers by BM25 on own text, each with its best sentences."""
-    request = Request(library, query)
-    ranking = Bm25(size=2 * size).rank(request)
-    records = library.store.papers([int(num) for num in ranking.papers])
-    chosen = [(int(num), float(score)) for num, score in zip(*ranking, strict=True) if int(num) in records][:size]
-    sentences = {num: sentences_of(library, num, records[num]) for num, _ in chosen}
-    asked = terms(query.text())
-    found = {num: Found(records[num], score, []) for num, score in chosen}
-    for num, place, score in zip(*_scored(request, sentences), strict=True):
-        passages = found[int(num)].passages
-        if len(passages) < snippets:
-            sentence = sentences[int(num)][place]
-            words = [word for term, (word, _) in terms(sentence.text).items() if term in asked]
-            passages.append(Passage(sentence.text, sentence.section, float(score), words))
-    return list(found.values())
+def quoted(request: Request, papers: Sequence[int], ranking: SentenceRanking, most: int) -> dict[int, list[Passage]]:
+    """Of each of some papers at most so many of the ranked sentences, in their order."""
+    chosen: dict[int, list[tuple[int, float]]] = {num: [] for num in papers}
+    for num, place, score in zip(*ranking, strict=True):
+        if len(chosen[int(num)]) < most:
+            chosen[int(num)].append((int(place), float(score)))
+    sentences = request.library.store.quotable([num for num, places in chosen.items() if places])
+    records = request.library.store.papers(list(sentences))
+    asked = terms(request.query.text())
+    found: dict[int, list[Passage]] = {num: [] for num in papers}
+    for num, here in sentences.items():
+        places = sentence_places(records[num], here)
+        for at, score in chosen[num]:
+            words = [word for term, (word, _) in terms(here[at].text).items() if term in asked]
+            found[num].append(Passage(here[at].text, *places[at], score, words))
+    return found
 
 
 def rank_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
     """The sentences of some papers that share a word with the query, best first."""
-    records = request.library.store.papers(papers)
-    sentences = {num: sentences_of(request.library, num, records[num]) for num in papers if num in records}
-    return _scored(request, sentences)
+    return _scored(request, request.library.store.quotable(papers))
 
 
 def ranked(scores: Mapping[int, npt.NDArray[np.float64]]) -> SentenceRanking:
@@ -80,11 +79,6 @@ def ranked(scores: Mapping[int, npt.NDArray[np.float64]]) -> SentenceRanking:
     found = np.concatenate([np.zeros(0), *scores.values()])
     order = np.argsort(-found, kind="stable")
     return SentenceRanking(papers[order], places[order], found[order])
-
-
-def sentences_of(library: Library, num: int, paper: Paper) -> list[Sentence]:
-    """The sentences that the library has of a paper: its full text where there is one, else its abstract."""
-    return library.store.sentences(num) or [Sentence(text, "abstract") for text in split_sentences(paper.abstract)]
 
 
 def _scored(request: Request, sentences: dict[int, list[Sentence]]) -> SentenceRanking:

@@ -2,7 +2,8 @@
 
 Every vector is scanned as int8 against the query as int8, with products summed as whole numbers: in numpy at first, compiled
 once many have been scanned, both with the same outcome. Twice as many as are wanted are then scored anew with the query as it
-is, and that score counts. Where a library is so large that it has a neighbour index, that takes the scan's place.
+is, and that score counts. A paper that has several vectors, of its sentences, is as near as the nearest. Where a library is so
+large that it has a neighbour index, that takes the scan's place.
 """
 
 from __future__ import annotations
@@ -49,19 +50,32 @@ class Rows:
         """None where all count."""
 
     @cached_property
+    def each(self) -> int:
+        """How many vectors a paper has, on average, rounded up."""
+        return -(-len(self.papers) // max(1, len(np.unique(self.papers))))
+
+    @cached_property
     def _sorted(self) -> tuple[Numbers, Numbers]:
         """The papers that count in ascending order, and their places."""
         places = np.arange(len(self.papers)) if self.counts is None else np.flatnonzero(self.counts)
-        places = places[np.argsort(self.papers[places])]
+        places = places[np.argsort(self.papers[places], kind="stable")]
         return self.papers[places], places
 
     def places(self, papers: Numbers) -> Numbers:
-        """Where the vectors of these papers are, -1 for those that have none."""
+        """Where the first vectors of these papers are, -1 for those that have none."""
         known, places = self._sorted
         if not len(known):
             return np.full(len(papers), -1)
         at = np.minimum(np.searchsorted(known, papers), len(known) - 1)
         return np.where(known[at] == papers, places[at], -1)
+
+    def all_places(self, papers: Numbers) -> tuple[Numbers, Numbers]:
+        """Where all vectors of these papers are, one paper after the other, and how many each has."""
+        known, places = self._sorted
+        first, end = np.searchsorted(known, papers), np.searchsorted(known, papers, "right")
+        counts = end - first
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        return places[np.repeat(first, counts) + within], counts
 
 
 def _without_gaps(segment: Vectors, counts: Mask) -> tuple[Vectors, Mask]:
@@ -89,21 +103,30 @@ class Near:
         """
         papers = self._from_neighbours(query, size, may_find)
         if papers is None:
-            papers = candidates(self.rows, query, 2 * size + _BEYOND, may_find)
+            papers = candidates(self.rows, query, (2 * size + _BEYOND) * self.rows.each, may_find)
+        papers = np.unique(papers)
         cosines = self.cosines(query, papers)
         best = np.lexsort((papers, -cosines))[:size]
         return papers[best], cosines[best]
 
     def cosines(self, query: Floats, papers: Numbers) -> Floats:
         """How near each of some papers is; not a number for those that have no vector."""
+        every, counts = self.all_cosines(query, papers)
         found = np.full(len(papers), np.nan, np.float32)
-        places = self.rows.places(papers)
+        if len(every):
+            found[counts > 0] = np.maximum.reduceat(every, (np.cumsum(counts) - counts)[counts > 0])
+        return found
+
+    def all_cosines(self, query: Floats, papers: Numbers) -> tuple[Floats, Numbers]:
+        """How near each vector of some papers is, one paper after the other, and how many each paper has."""
+        places, counts = self.rows.all_places(papers)
+        found = np.zeros(len(places), np.float32)
         for segment, start, end in zip(self.rows.segments, self.rows.starts, self.rows.starts[1:], strict=False):
             here = (places >= start) & (places < end)
             at = places[here] - start
             # Row by row, so that a paper's score is the same, to the last bit, whichever others are asked for.
             found[here] = (segment.codes[at] * query).sum(axis=1) * segment.scales[at]
-        return found
+        return found, counts
 
     def _from_neighbours(self, query: Floats, size: int, may_find: MayFind) -> Numbers | None:
         """Candidates by the neighbour index; None where there is none, or it finds too few."""

@@ -17,7 +17,7 @@ from citewell.models.word_networks import available
 from citewell.papers import Ranking, Reason
 from citewell.retrieve import sentence_vectors
 from citewell.retrieve.best import best_first
-from citewell.retrieve.passages import SentenceRanking, ranked, sentences_of
+from citewell.retrieve.passages import SentenceRanking, ranked
 from citewell.retrieve.request import Request
 
 _AT_ONCE = 1 << 15
@@ -81,16 +81,11 @@ def scored(request: Request, model: str, papers: Sequence[int]) -> dict[int, Sco
     """For each paper how near its sentences are to the query, read now."""
     known: dict[int, Scores] = request.remember(f"nearness by {model}", dict)
     new = [num for num in papers if num not in known]
-    records = request.library.store.papers(new)
-    texts = {
-        num: [sentence.text for sentence in sentences_of(request.library, num, records[num])] if num in records else []
-        for num in new
-    }
     if new:
+        sentences = request.library.store.quotable(new)
         reads = semiser.load(model)
-        found = nearness(
-            reads.question(request.query.text()), reads.sentences([text for here in texts.values() for text in here])
-        )
-        parts = np.split(found.astype(np.float64), np.cumsum([len(here) for here in texts.values()])[:-1])
-        known.update(zip(texts, parts, strict=True))
+        vectors = reads.sentences([sentence.text for here in sentences.values() for sentence in here])
+        found = nearness(reads.question(request.query.text()), vectors).astype(np.float64)
+        parts = np.split(found, np.cumsum([len(here) for here in sentences.values()])[:-1])
+        known.update(zip(sentences, parts, strict=True))
     return {num: known[num] for num in papers}

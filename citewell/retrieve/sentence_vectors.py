@@ -12,7 +12,6 @@ import numpy.typing as npt
 from citewell.library.arrays import map_arrays, write_arrays
 from citewell.library.library import Library
 from citewell.models import weights
-from citewell.retrieve.passages import sentences_of
 
 _FOLDER = "sentence-vectors"
 _PAPERS_AT_ONCE = 200
@@ -55,10 +54,9 @@ def _encoded(library: Library, encode: Encode) -> Iterator[tuple[npt.NDArray[np.
     listed = library.index.listed("own").tolist()
     yield np.zeros(0, np.int64), encode([]).astype(np.float16)
     for start in range(0, len(listed), _PAPERS_AT_ONCE):
-        records = library.store.papers(listed[start : start + _PAPERS_AT_ONCE])
-        texts = {num: [sentence.text for sentence in sentences_of(library, num, paper)] for num, paper in records.items()}
-        owners = np.repeat(np.array(list(texts), np.int64), [len(here) for here in texts.values()])
-        yield owners, encode([text for here in texts.values() for text in here]).astype(np.float16)
+        sentences = library.store.quotable(listed[start : start + _PAPERS_AT_ONCE])
+        owners = np.repeat(np.array(list(sentences), np.int64), [len(here) for here in sentences.values()])
+        yield owners, encode([sentence.text for here in sentences.values() for sentence in here]).astype(np.float16)
 
 
 def _path(library: Library, model: str) -> Path:

@@ -1,25 +1,52 @@
-"""Sentences of running text, by punctuation and what stands on either side of it."""
+"""Sentences of running text, by punctuation and what stands on either side of it, with the places where they stand.
+
+A full stop ends a sentence where the next word begins as sentences do: with a capital, a digit, or as the name of a gene or a
+compound, which is written small even there (p53, miR-132, gamma-tocopherol). It does not after an abbreviation or an initial,
+nor inside a number.
+"""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-_END = re.compile(r"""[.!?]["'\u201d\u2019)\]]*\s+(?=["'\u201c\u2018(\[]*[A-Z0-9])""")
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:al|e\.g|i\.e|cf|vs|etc|Fig|Figs|Eq|Eqs|Sec|Tab|Ref|Refs|Dr|Prof|Mr|Mrs|Ms|St|No|Vol|approx|resp|ca|spp?)|\b[A-Z])\.$"
+_CLOSING = r"(?: \[\d[\d, \u2013-]*\]| \"(?=\s)|[\"'\u201d\u2019)\]]*)"
+_NAME = (
+    r"[a-z]{1,6}-?[A-Z0-9]"  # p53, mTOR, miR-132, lncRNAs
+    r"|(?:alpha|beta|gamma|delta|epsilon|kappa|lambda|omega|cis|trans|[\u03b1-\u03c9])-?\w"
 )
+_NUMERAL = r"[ivx]{1,4}\)"
+_BEGINNING = rf"[\"'\u201c\u2018(\[\u2022\u200e]*(?:[A-Z0-9\u00a9]|{_NAME}|{_NUMERAL})"
+_END = re.compile(
+    rf"(?:(?<=[a-z]{{5}})[.!?]{_CLOSING}\s+(?=[a-z])"  # after a long word, which no abbreviation is, whatever follows
+    rf"|[.!?]{_CLOSING}\s+(?={_BEGINNING}))"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:al|e\.g|i\.e|cf|vs|etc|viz|Fig|Figs|Eq|Eqs|Sec|Sect|Tab|Ref|Refs|Dr|Prof|Mr|Mrs|Ms|St|No|Nos|Vol|pp|approx|resp|ca"
+    r"|spp?|subsp|var|inc|Inc|Ltd|Co|Corp|Jr|Sr)|\b[A-Z])\.$"
+)
+_LEADER, _DOT = re.compile(r"(?:\.+\s+){5,}"), re.compile(r"\.+\s+")
+"""The dots of a table of contents, longer than any ellipsis: no two belong together."""
+
+Span = tuple[int, int]
 
 
-def split_sentences(text: str) -> list[str]:
-    """The sentences of `text`, in order, trimmed, none empty."""
-    sentences = []
+def sentence_spans(text: str) -> list[Span]:
+    """Where the sentences of `text` begin and end; one behind the other they are the whole text, spaces included."""
+    cuts = {0, len(text)}
     start = 0
     for end in _END.finditer(text):
         # Only the last word is looked at here: a text of nothing but initials must not be copied once for each.
         if _ABBREVIATION.search(text[max(start, end.start() - 20) : end.end()].rstrip()[-12:]):
             continue
-        sentences.append(text[start : end.end()].strip())
         start = end.end()
-    if last := text[start:].strip():
-        sentences.append(last)
-    return sentences
+        cuts.add(start)
+    for leader in _LEADER.finditer(text):
+        cuts.update(dot.end() for dot in _DOT.finditer(text, *leader.span()))
+    return list(pairwise(sorted(cuts)))
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of `text`, in order, trimmed, none empty."""
+    found = (text[start:end].strip() for start, end in sentence_spans(text))
+    return [sentence for sentence in found if sentence]

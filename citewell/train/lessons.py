@@ -27,7 +27,6 @@ from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Timeline
 from citewell.library.adding import Progress
 from citewell.library.library import Library
-from citewell.papers import Paper
 from citewell.pipeline import pipeline
 from citewell.rerank.joint_snippets import texts_of
 from citewell.retrieve.bm25 import Bm25
@@ -206,9 +205,9 @@ class _Collected:
         """The papers of a set's library, and what BM25 finds there for its questions."""
         library = bench.request(group[0]).library
         places = {}
-        for num, paper in _papers(library):
+        for num, texts in _texts(library):
             places[num] = len(self._paper_at) - 1
-            self._paper(texts_of(library, num, paper))
+            self._paper(texts)
         self._sets.append(dataset.name)
         names = Names(library, dataset.naming())
         for question in group:
@@ -260,10 +259,10 @@ class _Collected:
         }
 
 
-def _papers(library: Library) -> Iterator[tuple[int, Paper]]:
+def _texts(library: Library) -> Iterator[tuple[int, list[str]]]:
     listed = library.index.listed("own").tolist()
     for start in range(0, len(listed), _PAPERS_AT_ONCE):
-        yield from library.store.papers(listed[start : start + _PAPERS_AT_ONCE]).items()
+        yield from texts_of(library, listed[start : start + _PAPERS_AT_ONCE]).items()
 
 
 def _flat(name: str, starts: str, rows: Sequence[Sequence[int]], kind: type[np.generic]) -> Arrays:

@@ -51,8 +51,12 @@ def test_suggest_fills_a_gap_and_gives_reasons(library: Path) -> None:
     first = result["suggestions"][0]
     assert first["title"] == "Latent Dirichlet Allocation"
     assert {"rank", "id", "title", "authors", "year", "score", "reasons"} <= set(first)
-    assert first["reasons"][0]["kind"] == "words"
-    assert "dirichlet" in first["reasons"][0]["data"]
+    quote, words, *_ = first["reasons"]
+    assert (
+        quote["kind"] == "sentence"
+        and quote["data"][0] in json.loads(citewell("show", first["id"], "--json", library=library).stdout)["abstract"]
+    )
+    assert words["kind"] == "words" and "dirichlet" in words["data"]
 
 
 def test_suggest_for_a_draft_answers_for_the_whole_and_every_gap(library: Path) -> None:

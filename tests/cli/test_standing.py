@@ -33,7 +33,8 @@ def complete(library: Path) -> dict[str, Any]:
     while (stand := info(library)["vectors"]) and not all(found["complete"] for found in stand):
         assert time.monotonic() < end, (library / "vectors" / "background.log").read_text()
         time.sleep(0.2)
-    assert [found["encoder"] for found in stand] == ["citewell-static", "citewell"]
+    shelves = [("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited")]
+    assert [(found["encoder"], found["text"]) for found in stand] == shelves
     return dict(stand[-1])
 
 

@@ -148,6 +148,33 @@ def test_a_donor_lends_what_it_has(tmp_path: Path) -> None:
     agree(other)
 
 
+def test_a_paper_has_a_vector_for_each_of_its_sentences(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library")
+    add(library, [{"id": f"p{at}", "title": "boats", "abstract": f"An anchor {at}. A buoy. A canal bends."} for at in range(4)])
+    add(library, [{"id": "none", "title": "no abstract"}, {"id": "two", "title": "b", "sentences": ["A dock.", "A cab."]}])
+    library.reload()
+    assert encode(library, Letters(), "sentences") == 5 and encode(library, Letters(), "sentences") == 0
+    for at in range(10):  # enough to merge segments
+        add(library, [{"id": f"new{at}", "title": "boats", "abstract": f"A deed {at}. A face."}])
+        library.reload()
+        assert encode(library, Letters(), "sentences") == 1
+    shelf = Shelf(library.folder, "letters", "sentences")
+    assert shelf.count() == 15
+    vectors_of: dict[int, list[np.ndarray]] = {}
+    for segment, speaks in shelf.segments():
+        for at in np.flatnonzero(speaks).tolist():
+            vectors_of.setdefault(int(segment.papers[at]), []).append(segment.codes[at] * segment.scales[at])
+    for num, sentences in library.store.quotable(library.index.listed("own").tolist()).items():
+        assert len(vectors_of.get(num, [])) == len(sentences)
+        if sentences:
+            expected = Letters().encode([sentence.text for sentence in sentences])
+            np.testing.assert_allclose(np.array(vectors_of[num]), expected, atol=0.01)
+    other = Library(tmp_path / "other")
+    add(other, [{"id": "p1", "title": "boats", "abstract": "An anchor 1. A buoy. A canal bends."}])
+    other.reload()
+    assert encode(other, Letters(), "sentences", donors=[library.folder]) == 0, "a donor lends them"
+
+
 def test_contexts_give_the_mean_of_their_vectors(tmp_path: Path) -> None:
     library = Library(tmp_path / "library")
     contexts = [{"id": f"c{at}", "citing": "b", "cited": ["a"], "text": f"{word} TARGETCIT"} for at, word in enumerate(WORDS)]

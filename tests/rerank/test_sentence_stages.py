@@ -13,7 +13,6 @@ from citewell.library import Library
 from citewell.models import joint_snippets, semiser
 from citewell.papers import Query
 from citewell.pipeline import pipeline, prepare
-from citewell.retrieve.passages import sentences_of
 from citewell.retrieve.request import Request
 from tests.models import word_models
 
@@ -44,13 +43,14 @@ def test_papers_and_sentences_are_ranked_by_what_the_model_says(tiny: Library, m
     assert names(tiny, ranking.papers)[0] == "harbour", "title and abstract hold all three words"
     best = chosen.sentences(request, ranking.papers.tolist())
     assert best.scores[0] == best.scores.max() and len(best.papers) == sum(
-        len(sentences_of(tiny, num, paper)) for num, paper in tiny.store.papers(ranking.papers.tolist()).items()
+        map(len, tiny.store.quotable(ranking.papers.tolist()).values())
     )
-    texts = sentences_of(tiny, int(best.papers[0]), tiny.store.papers([int(best.papers[0])])[int(best.papers[0])])
+    (texts,) = tiny.store.quotable([int(best.papers[0])]).values()
     assert texts[best.places[0]].text.startswith("We count boats from photographs of a harbour")
     assert best.scores[0] == pytest.approx(1.0)
     reasons = chosen.reasons(request, ranking.papers.tolist())[int(ranking.papers[0])]
-    assert reasons[0].kind == "sentence" and "gulls disturb the count" in reasons[0].text
+    (quote,) = chosen.quotes(request, [int(ranking.papers[0])], 1)[int(ranking.papers[0])]
+    assert "gulls disturb the count" in quote.text
     assert any("read sentence by sentence it scores +1.00" in reason.text for reason in reasons)
 
 

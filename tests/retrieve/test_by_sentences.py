@@ -1,0 +1,73 @@
+"""Papers by their sentences, and sentences with their papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from citewell.library import Library
+from citewell.library.encoding import encode
+from citewell.models import encoder
+from citewell.papers import Query, Ranking
+from citewell.rerank.quoted import Quoted
+from citewell.retrieve.request import Request
+from citewell.retrieve.sentences import Sentences
+from tests.library.test_vectors import Letters, add
+
+QUESTION = Query("evidence", context="cccc")
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    monkeypatch.setattr(encoder, "load", lambda name: Letters())
+    library = Library(tmp_path / "library")
+    records = [
+        {"id": "one", "title": "of a", "abstract": "Aaaaaa aaaa. Ccccc. Bbbb bbbb."},
+        {"id": "two", "title": "of b", "sentences": ["Bbbbbb bbbb.", "A cab.", "Bbbbbbbb."]},
+        {"id": "none", "title": "cccc cccc"},
+    ]
+    add(library, records)  # type: ignore[arg-type]
+    library.reload()
+    return library
+
+
+def places(library: Library, stage: Sentences | Quoted, names: list[str]) -> list[tuple[str, int]]:
+    numbers = [library.number(name) for name in names]
+    ranking = stage.sentences(Request(library, QUESTION), numbers)
+    assert (np.diff(ranking.scores) <= 0).all()
+    found = dict(zip(numbers, names, strict=True))
+    return [(found[num], place) for num, place in zip(ranking.papers.tolist(), ranking.places.tolist(), strict=True)]
+
+
+def test_a_paper_is_as_near_as_its_nearest_sentence(library: Library) -> None:
+    encode(library, Letters(), "sentences")
+    ranking = Sentences("letters").rank(Request(library, QUESTION))
+    assert ranking.papers.tolist() == [library.number("one"), library.number("two")], "each once, and none without a sentence"
+    exact = (Letters().encode(["Ccccc."]) @ Letters().encode(["cccc"])[0])[0]
+    assert ranking.scores[0] - 2 == pytest.approx(exact, abs=0.02)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_sentences_are_ranked_with_kept_vectors_and_without(library: Library, kept: bool) -> None:
+    if kept:
+        encode(library, Letters(), "sentences")
+    found = places(library, Sentences("letters", may_lack=True), ["two", "none", "one"])
+    assert found[:2] == [("one", 1), ("two", 1)] and len(found) == 6
+
+
+def test_papers_lift_their_sentences_and_are_lifted_by_them(library: Library) -> None:
+    one, two, none = (library.number(name) for name in ("one", "two", "none"))
+    ranking = Ranking(np.array([none, two, one]), np.array([3.0, 2.9, 2.8], np.float32))
+    request = Request(library, QUESTION)
+    stage = Quoted("letters", lifted={"evidence": 4.0}, share=1.0)
+    assert stage.refine(request, ranking).papers.tolist() == [one, two, none]
+    sentences = stage.sentences(request, [two, one])
+    assert sentences.papers[0] == one and sentences.places[0] == 1
+    elsewhere = Request(library, Query("local", context="cccc"))
+    assert stage.refine(elsewhere, ranking).papers.tolist() == [none, two, one], "other tasks keep their order"
+    lifted = stage.sentences(elsewhere, [two, one])
+    plain = Sentences("letters", may_lack=True).sentences(elsewhere, [two, one])
+    rank_of = [found.papers.tolist().index(two) for found in (lifted, plain)]
+    assert rank_of[0] <= rank_of[1], "the better paper's sentences come no later"
