@@ -13,7 +13,7 @@ from citewell.errors import CitewellError
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
-    from citewell.train.recipe import FusionRecipe, LibraryRecipe, PackRecipe
+    from citewell.train.recipe import EvidenceRecipe, FusionRecipe, LibraryRecipe, PackRecipe
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -54,8 +54,9 @@ def command(
     A model of a library (lda, doc2vec, paper2vec, hyperdoc2vec and others) learns from its papers, citations and contexts, is
     kept in its folder, and serves the pipelines that need it. Papers that are added later have no vector until it is run again.
 
-    A model of data sets (encoder, static, cross-encoder, fusion) learns from the questions of their train years, fusion from
-    those of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves any library.
+    A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, fusion and others) learns from the questions of their
+    train years, fusion from those of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves any
+    library.
 
     Killed, the same command goes on where it was. An unknown RECIPE lists those that there are. All but HyperDoc2Vec need:
     pip install 'citewell[train,dense]'
@@ -66,7 +67,7 @@ def command(
         citewell train static --encoder models/mine --set data/cs --set data/elife --out models/mine-static
         citewell train fusion --set my-set --out models/fusion
     """
-    from citewell.train.recipe import FusionRecipe, LibraryRecipe, load_recipe
+    from citewell.train.recipe import EvidenceRecipe, FusionRecipe, LibraryRecipe, load_recipe
 
     chosen = load_recipe(recipe)
     given = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
@@ -76,6 +77,9 @@ def command(
     elif isinstance(chosen, FusionRecipe):
         _refuse({name: given[name] for name in given if name not in ("--set", "--out")}, f"the recipe {recipe!r} needs no pack")
         _fusion(chosen, sets, _required(out), as_json)
+    elif isinstance(chosen, EvidenceRecipe):
+        _refuse({name: given[name] for name in ("--pack-only", "--encoder")}, f"the recipe {recipe!r} learns words, not tokens")
+        _of_evidence(chosen, sets, _required(out), pack, device or "", as_json)
     elif pack_only:
         _pack_only(chosen, sets, pack, encoder, as_json)
     else:
@@ -142,10 +146,25 @@ def _of_sets(
 
     with Bar() as bar:
         about = train(recipe, sets, out, pack, encoder, device, bar)
+    _print_dev(about, as_json)
+
+
+def _of_evidence(
+    recipe: EvidenceRecipe, sets: tuple[Path, ...], out: Path, pack: Path | None, device: str, as_json: bool
+) -> None:
+    from citewell.cli.progress import Bar
+    from citewell.train.from_evidence import train
+
+    with Bar() as bar:
+        about = train(recipe, sets, out, pack, device, bar, bar, bar)
+    _print_dev(about, as_json)
+
+
+def _print_dev(about: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(about)
     else:
-        print(f"{recipe.name}: {out}, in {about['seconds']:,.0f} seconds; on dev:")
+        print(f"{about['recipe']}: {about['out']}, in {about['seconds']:,.0f} seconds; on dev:")
         for name, measured in about["dev"].items():
             print(f"  {name}: {_said(measured)}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -70,6 +70,15 @@ def quoted(request: Request, papers: Sequence[int], ranking: SentenceRanking, mo
 def rank_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
     """The sentences of some papers that share a word with the query, best first."""
     return _scored(request, request.library.store.quotable(papers))
+
+
+def ranked(scores: Mapping[int, npt.NDArray[np.float64]]) -> SentenceRanking:
+    """All sentences of some papers by their scores, best first; ties go to the paper that comes first, then to the earlier."""
+    papers = np.repeat(np.array(list(scores), np.int64), [len(here) for here in scores.values()])
+    places = np.concatenate([np.zeros(0, np.int64), *(np.arange(len(here)) for here in scores.values())])
+    found = np.concatenate([np.zeros(0), *scores.values()])
+    order = np.argsort(-found, kind="stable")
+    return SentenceRanking(papers[order], places[order], found[order])
 
 
 def _scored(request: Request, sentences: dict[int, list[Sentence]]) -> SentenceRanking:

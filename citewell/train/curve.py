@@ -9,7 +9,7 @@ from pathlib import Path
 Values = dict[str, float]
 
 _FILE = "curve.csv"
-_MEASURES = ("R@10", "RR")
+_MEASURES = ("R@10", "RR", "AP")
 
 
 class Curve:

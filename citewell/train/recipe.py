@@ -1,6 +1,6 @@
 """Recipes: what is trained, on what, with every number that matters, each a TOML file in ``recipes`` or of the user's own.
 
-There are two kinds. What is made of a library (LDA, Doc2Vec ...) is kept in the library's folder and serves it alone; what is
+There are two sorts. What is made of a library (LDA, Doc2Vec ...) is kept in the library's folder and serves it alone; what is
 made of data sets (encoders, the learned combination) goes into a folder of its own and serves any library. A recipe that is
 ``like`` another one says only where it differs.
 """
@@ -109,15 +109,78 @@ class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
-Recipe = LibraryRecipe | PackRecipe | FusionRecipe
+class WordNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How vectors of words are learned, by skip-gram."""
 
-_OF_SETS: dict[str, type[PackRecipe] | type[FusionRecipe]] = {
+    size: int
+    """Dimensions of the vectors."""
+    min_count: int
+    """Words that occur less often are not known."""
+    window: int
+    negatives: int
+    sample: float
+    """Of words that are more frequent than this share, some occurrences are left out."""
+    epochs: int
+    rate: float
+    """The learning rate at the beginning; it falls to a hundredth."""
+    seed: int
+
+
+class GraphNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The graph of key terms, and the walks over it, that take the place of sentences for skip-gram."""
+
+    terms: int
+    """Key terms of a paper."""
+    reach: int
+    """So many of its words, from the title on, are looked at."""
+    fewest: int
+    """Two terms that fewer papers have in common are not linked."""
+    walks: int
+    """How many start from each term."""
+    length: int
+    """How many terms a walk has."""
+    back: float
+    """How likely a walk goes back at once, beside going on to a neighbour of where it came from."""
+    out: float
+    """How likely it goes on to what is no such neighbour."""
+
+
+class Asking(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which evidence questions are asked, and how many candidates each has."""
+
+    depth: int
+    """So many papers of BM25's are candidates."""
+    drawn: dict[str, int]
+    """Of the train questions of a set whose answers were marked by this kind, so many are drawn; of others all are taken."""
+    seed: int
+
+
+class EvidenceRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a model that ranks sentences is made of the evidence questions of sets."""
+
+    about: str
+    kind: str
+    """A key of `citewell.train.from_evidence.KINDS`."""
+    questions: Asking
+    words: WordNumbers
+    numbers: dict[str, Any]
+    """The method's own."""
+    graph: GraphNumbers | None = None
+    """None: vectors of words are learned from the papers' sentences."""
+    name: str = ""
+
+
+Recipe = LibraryRecipe | PackRecipe | EvidenceRecipe | FusionRecipe
+
+_OF_SETS: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[FusionRecipe]] = {
     "encoder": PackRecipe,
     "static": PackRecipe,
     "cross-encoder": PackRecipe,
     "enhanced-context": PackRecipe,
     "paragraph": PackRecipe,
     "classifier": PackRecipe,
+    "joint-snippets": EvidenceRecipe,
+    "semiser": EvidenceRecipe,
     "fusion": FusionRecipe,
 }
 

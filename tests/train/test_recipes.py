@@ -18,8 +18,17 @@ from citewell.cli.main import cli
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.models.inputs import Inputs
+from citewell.train.from_evidence import KINDS as OF_EVIDENCE
 from citewell.train.from_sets import KINDS as OF_SETS
-from citewell.train.recipe import FusionRecipe, LibraryRecipe, PackRecipe, library_recipe, load_recipe, recipes
+from citewell.train.recipe import (
+    EvidenceRecipe,
+    FusionRecipe,
+    LibraryRecipe,
+    PackRecipe,
+    library_recipe,
+    load_recipe,
+    recipes,
+)
 from citewell.train.training import KINDS as OF_LIBRARY
 
 NEEDED = {"static": ("steps", "batch", "rate"), "cross-encoder": ("mined", "mine_most", "evenness", "seed")}
@@ -50,6 +59,8 @@ def test_every_recipe_is_of_a_library_or_of_sets() -> None:
                 assert recipe.kind in OF_LIBRARY
             case PackRecipe():
                 assert recipe.kind in OF_SETS
+            case EvidenceRecipe():
+                assert recipe.kind in OF_EVIDENCE
             case FusionRecipe():
                 assert recipe.kind == "fusion"
 
@@ -58,6 +69,8 @@ def test_recipes_have_every_number_in_them() -> None:
     pytest.importorskip("torch")
     for name in recipes():
         recipe = load_recipe(name)
+        if isinstance(recipe, EvidenceRecipe):
+            msgspec.convert(recipe.numbers, import_module(OF_EVIDENCE[recipe.kind]).Numbers)
         if not isinstance(recipe, PackRecipe):
             continue
         sections = import_module(OF_SETS[recipe.kind]).SECTIONS

@@ -1,0 +1,64 @@
+"""Vectors of words by skip-gram (gensim): from the sentences of papers, or from walks over their graph of key terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from citewell.models.word_vectors import WordVectors
+from citewell.train.gensim_words import names, run_epochs
+from citewell.train.lessons import Lessons
+from citewell.train.recipe import GraphNumbers, WordNumbers
+from citewell.train.saving import Checkpoints
+from citewell.train.term_graph import walks
+from citewell.train.watching import Watcher
+
+
+def learn(
+    lessons: Lessons, numbers: WordNumbers, graph: GraphNumbers | None, checkpoints: Checkpoints, watcher: Watcher
+) -> WordVectors:
+    """The vectors of the words of the lessons' papers; with a graph, of those that its key terms have."""
+    texts: Sequence[list[int]]
+    if graph is None:
+        texts = [part.tolist() for part in np.split(lessons.words, lessons.sentence_at[1:-1])]
+    else:
+        texts = list(walks(lessons, graph, numbers.seed))
+    counts = np.bincount(np.fromiter((word for text in texts for word in text), np.int64), minlength=len(lessons.hashes))
+    known = np.flatnonzero(counts >= (numbers.min_count if graph is None else 1))
+    vectors = _vectors(texts, counts, known.tolist(), numbers, checkpoints, watcher)
+    papers = len(lessons.paper_at) - 1
+    return WordVectors.of(lessons.hashes[known], lessons.papers_with[known], papers, vectors)
+
+
+def _vectors(
+    texts: Sequence[list[int]],
+    counts: Any,
+    known: Sequence[int],
+    numbers: WordNumbers,
+    checkpoints: Checkpoints,
+    watcher: Watcher,
+) -> Any:
+    from gensim.models.word2vec import Word2Vec
+
+    model: Any = Word2Vec(
+        vector_size=numbers.size,
+        sg=1,
+        window=numbers.window,
+        negative=numbers.negatives,
+        sample=numbers.sample,
+        min_count=1,
+        workers=1,
+        seed=numbers.seed,
+    )
+    model.build_vocab_from_freq({str(word): int(counts[word]) for word in known}, corpus_count=len(texts))
+    model.init_weights()
+
+    def spelt() -> Iterable[list[str]]:
+        return map(names, texts)
+
+    watcher.training(numbers.epochs * len(texts))
+    run_epochs(model, "words", numbers.epochs, numbers.rate, spelt, len(texts), checkpoints, watcher)
+    rows = [model.wv.key_to_index[str(word)] for word in known]
+    return np.array(model.wv.vectors, np.float32)[rows]
