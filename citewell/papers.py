@@ -214,5 +214,7 @@ class Draft:
     """Where those of the bibliography's entries stand that a file of `sources` holds."""
     listed: list[str] = field(default_factory=list)
     """Keys that the draft lists without citing them anywhere, as ``\\nocite`` does; ``*`` means all."""
+    missing: list[str] = field(default_factory=list)
+    """Files that it names and that could not be opened."""
     sources: dict[str, str] = field(default_factory=dict)
     """The text of each file that was read, bibliographies included; of a Word file, what the reader made of it."""

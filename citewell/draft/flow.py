@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,8 @@ Numbers = npt.NDArray[np.int32]
 
 _WORDS = re.compile(r"\s+|\S+")
 _NEWLINE = re.compile("\n")
-_BEHIND_STOP = re.compile(rf"(?<=[.!?]) ?{OTHER_MARK}(?=\s|$)")
+_BEHIND_STOP = re.compile(rf"(?<=[.!?])(?:{OTHER_MARK}(?=\s|$)| {OTHER_MARK}(?=$|\s+[\"'(\[\u201c]*[A-Z]))")
+_BEFORE_MARK = re.compile(rf"\s*{OTHER_MARK}")
 
 
 @dataclass
@@ -70,6 +71,41 @@ class Flow:
 
 
 @dataclass(slots=True)
+class Strand:
+    """A text and where each of its characters comes from: a `Flow` in the making."""
+
+    text: str
+    files: Numbers
+    begins: Numbers
+    ends: Numbers
+
+    @classmethod
+    def of(cls, text: str, file: int) -> Strand:
+        """The file of this number as it is."""
+        at = np.arange(len(text) + 1, dtype=np.int32)
+        return cls(text, np.full(len(text), file, np.int32), at[:-1], at[1:])
+
+    def cut(self, begin: int, end: int) -> Strand:
+        here = slice(begin, end)
+        return Strand(self.text[here], self.files[here], self.begins[here], self.ends[here])
+
+    def call(self, begin: int, end: int, text: str) -> Strand:
+        """`text`, all of which comes from ``self[begin:end]``."""
+        size = len(text)
+        file, first, last = self.files[begin], self.begins[begin:end].min(), self.ends[begin:end].max()
+        return Strand(text, np.full(size, file, np.int32), np.full(size, first, np.int32), np.full(size, last, np.int32))
+
+
+def joined(strands: Sequence[Strand]) -> Strand:
+    """Strands one behind the other."""
+    if not strands:
+        nothing = np.zeros(0, np.int32)
+        return Strand("", nothing, nothing, nothing)
+    columns = [np.concatenate([getattr(each, name) for each in strands]) for name in ("files", "begins", "ends")]
+    return Strand("".join(each.text for each in strands), *columns)
+
+
+@dataclass(slots=True)
 class _Mark:
     at: int
     """Where in the readable text of its block."""
@@ -92,19 +128,21 @@ class Block:
     quiet: bool = False
     """Whether its citations count and its text does not: tables, headings."""
 
-    def write(self, text: str, begin: int, end: int) -> None:
-        """Add what ``flow[begin:end]`` reads as; character by character where both are equally long."""
-        exact = len(text) == end - begin
+    def copy(self, text: str, begin: int) -> None:
+        """Add a text that stands in the flow as it is, from `begin`."""
         for found in _WORDS.finditer(text):
-            word = found[0]
-            first, last = (begin + found.start(), begin + found.end()) if exact else (begin, end)
-            if word[0].isspace():
-                if self.size and self.text[-1] != " ":
-                    self._add(" ", [first], [first + 1 if exact else last])
-            elif exact:
-                self._add(word, range(first, last), range(first + 1, last + 1))
-            else:
-                self._add(word, [first] * len(word), [last] * len(word))
+            first, last = begin + found.start(), begin + found.end()
+            if not found[0][0].isspace():
+                self._add(found[0], range(first, last), range(first + 1, last + 1))
+            elif self.size and self.text[-1] != " ":
+                self._add(" ", [first], [last])
+
+    def write(self, text: str, begin: int, end: int) -> None:
+        """Add what ``flow[begin:end]`` reads as, where that is something else."""
+        for found in _WORDS.finditer(text):
+            word = " " if found[0][0].isspace() else found[0]
+            if word != " " or (self.size and self.text[-1] != " "):
+                self._add(word, [begin] * len(word), [end] * len(word))
 
     def mark(self, begin: int, end: int, keys: Sequence[str], note: str = "", textual: bool = False) -> None:
         """Add a citation or a gap; a textual one is a part of its sentence, as in "Färber and Jatowt (2020) survey"."""
@@ -172,7 +210,12 @@ class Script:
         """The draft, all in reading order."""
         self.close()
         draft = self.draft
-        draft.slots = [slot for _, slot in sorted(self._slots, key=lambda found: found[0])]
+        places = set()
+        for _, slot in sorted(self._slots, key=lambda found: found[0]):
+            # A macro may say its argument twice; the author wrote it once.
+            if (place := astuple(slot.place)) not in places:
+                places.add(place)
+                draft.slots.append(slot)
         draft.paragraphs = [paragraph for _, paragraph in sorted(self._paragraphs, key=lambda found: found[0])]
         _count_nested(draft)
         draft.sources = self.flow.sources
@@ -181,7 +224,7 @@ class Script:
 
 def unmarked(text: str) -> str:
     """Readable text without its marks."""
-    return " ".join(text.replace(OTHER_MARK, " ").split())
+    return _BEFORE_MARK.sub("", text).strip()
 
 
 def _for_cutting(text: str, marks: Sequence[_Mark]) -> str:

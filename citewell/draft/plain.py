@@ -49,10 +49,10 @@ def read(flow: Flow) -> Draft:
 def write(block: Block, flow: Flow, begin: int, end: int) -> None:
     """Write a stretch of a flow as it stands, its gaps marked."""
     for gap in GAP.finditer(flow.text, begin, end):
-        block.write(flow.text[begin : gap.start()], begin, gap.start())
+        block.copy(flow.text[begin : gap.start()], begin)
         block.mark(*gap.span(), [])
         begin = gap.end()
-    block.write(flow.text[begin:end], begin, end)
+    block.copy(flow.text[begin:end], begin)
 
 
 def _drop(script: Script, running: bool) -> None:

@@ -1,7 +1,7 @@
 """What a draft's citation keys mean: papers of the library.
 
-An entry of the draft's bibliography is looked up by its identifiers, then by its title, where year and authors agree. A key without
-an entry is looked up as the name that a library's paper goes by: its id, or the key that it came with.
+An entry of the draft's bibliography is looked up by its identifiers, then by its title, where year and authors agree. A key
+without an entry is looked up as the name that a library's paper goes by: its id, or the key that it came with.
 """
 
 from __future__ import annotations
