@@ -63,6 +63,9 @@ def read(text: str, folder: Folder) -> Draft:
     reader.walk()
     draft = reader.script.finish()
     read_bibliography(draft, reader.resources, folder)
+    if not draft.bibliography and (formatted := folder.formatted()) is not None:
+        draft.sources[formatted[0]] = formatted[1]
+        tex_front.take_items(draft, Flow.of(formatted[1], formatted[0]), 0, len(formatted[1]))
     return draft
 
 

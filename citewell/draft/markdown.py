@@ -60,6 +60,7 @@ _TOKEN = re.compile(
       | \\(?P<name>[A-Za-z]+)\*?(?P<arguments>(?:\[[^\[\]]{{0,300}}\]){{0,2}}(?:\{{[^{{}}]{{0,2000}}\}})?)
       | \\@ref\([^()\s]{{1,100}}\)
       | \\(?P<escaped>[^\w\s]|_)
+      | \\(?=\s|$)
       | (?P<image>!\[)
       | (?P<note>\^\[)
       | \[\^[^\]\s]{{1,60}}\]
@@ -76,7 +77,9 @@ _FURTHER = re.compile(
     r"\([^()\n]{0,1000}(?:\([^()\n]{0,300}\)[^()\n]{0,300})?\)(?:\{[^{}\n]*\})?|\{[^{}\n]{0,300}\}|\[[^\[\]\n]{0,100}\]"
 )
 _BRACKET = re.compile(r"\\.|[\[\]]|\n[ \t\r]*\n")
-_ABSTRACT = re.compile(r"abstract|summary", re.IGNORECASE)
+_ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
+_SUMMARY = re.compile(r"summary", re.IGNORECASE)
+"""What some journals have for an abstract; it is a part of the text too."""
 _LONGEST = 3000
 _LONGEST_FRONT = 200_000
 
@@ -205,7 +208,7 @@ class _Reader:
         self.script = Script(flow, draft)
         self.text = _masked(flow.text)
         self._brackets = _brackets(self.text)
-        self._in_abstract = False
+        self._in_abstract = self._in_summary = False
         self._abstract: list[str] = []
 
     def quietly(self, begin: int, end: int) -> None:
@@ -223,7 +226,7 @@ class _Reader:
             self.script.block = Block(quiet=kind == "table" or self._in_abstract)
             for first, last in self._lines(begin, end) if kind != "text" else [(begin, end)]:
                 self.inline(first, last)
-            if self._in_abstract:
+            if self._in_abstract or self._in_summary:
                 self._abstract.append(unmarked(self.script.block.readable()))
             self.script.close()
         self.script.block = Block()
@@ -232,7 +235,7 @@ class _Reader:
 
     def _blocks(self, start: int) -> Iterator[tuple[str, int, int]]:
         """Headings, paragraphs, and tables or quotations, whose lines have something before them, each with its stretch."""
-        kind, begin, end = "", 0, 0
+        kind, begin, end, listed = "", 0, 0, False
         for line in _LINE.finditer(self.text, start):
             at, stop = line.span()
             said = line[0].rstrip("\r\n")
@@ -243,9 +246,11 @@ class _Reader:
                 continue
             if now == "underline":
                 now = "blank" if _RULE.match(said) else "text"
+            if now == "item" and kind == "text" and not listed and said.lstrip()[:1] not in "-*+[:":
+                now, first = "text", at  # a line that happens to begin with "a)" or "12."
             goes_on = now == kind and now in ("text", "table", "quote")
-            if now == "item":
-                now, goes_on = "text", False
+            listed = now == "item" or (goes_on and listed)
+            now = "text" if now == "item" else now
             if kind and not goes_on:
                 yield kind, begin, end
                 kind = ""
@@ -290,6 +295,7 @@ class _Reader:
         self.script.close()
         self.script.block = Block()
         self._in_abstract = bool(_ABSTRACT.fullmatch(said)) and not self.script.draft.abstract
+        self._in_summary = bool(_SUMMARY.fullmatch(said)) and not self.script.draft.abstract
         if first and not self._in_abstract:
             self.script.draft.title = said
         elif not self._in_abstract:

@@ -91,6 +91,8 @@ ARGUMENTS = {
     "wraptable": 2,
     "thebibliography": 1,
     "adjustbox": 1,
+    "adjustwidth": 2,
+    "spacing": 1,
     "alignat": 1,
     "tblr": 1,
     "supertabular": 1,
