@@ -49,11 +49,12 @@ SKIPPED = {
             "PassOptionsToPackage bibliography addbibresource addglobalbib addsectionbib input include subfile "
             "institution city country titlerunning authorrunning shorttitle shortauthors corref cortext fntext tnotetext "
             "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
-            "printbibheading tnoteref fnref subtitle journal received textsuperscript textsubscript gdef cmidrule bibitem"
+            "printbibheading tnoteref fnref subtitle altaffilmark tablenotemark arabic value journal received textsuperscript "
+            "textsubscript gdef cmidrule bibitem"
         ),
         2: (
             "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "
-            "rule hyperlink colorlet newlength crefname Crefname titleformat settopmatter"
+            "rule hyperlink altaffiltext colorlet newlength crefname Crefname titleformat settopmatter"
         ),
         3: ("multirow"),
     }.items()
@@ -61,7 +62,7 @@ SKIPPED = {
 }
 """Commands that say nothing to a reader, and how many arguments go with them."""
 SECOND = frozenset(
-    "href textcolor hypertarget colorbox foreignlanguage parbox raisebox scalebox resizebox multicolumn texorpdfstring".split()
+    "href textcolor hypertarget colorbox foreignlanguage parbox raisebox scalebox resizebox multicolumn texorpdfstring tablenotetext".split()
 )
 """Commands whose first argument is about the text that follows."""
 QUIET = frozenset(

@@ -51,7 +51,7 @@ def test_what_only_looks_like_a_citation(written: str) -> None:
 
 def test_macros_of_ones_own() -> None:
     draft = parse(
-        r"""\newcommand{\us}{We} \newcommand*\ct[2][]{\citep[#1]{#2}} \def\both#1#2{\cite{#1,#2}} 
+        r"""\newcommand{\us}{We} \newcommand*\ct[2][]{\citep[#1]{#2}} \def\both#1#2{\cite{#1,#2}}
 \NewDocumentCommand{\q}{O{x} m}{#1 \citet{#2}} \newcommand{\mark}[1]{{\bfseries #1}} \newcommand{\twice}[1]{#1 #1}
 \let\again\citet \newcommand{\loop}{\loop} \newcommand{\unused}[1]{\cite{no}}
 
