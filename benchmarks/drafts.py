@@ -116,8 +116,8 @@ def _exact(draft: Draft) -> bool:
         for sentence in every.sentences:
             written = draft.sources[sentence.place.file][sentence.place.begin : sentence.place.end]
             word = re.match(r"[A-Za-z]+", sentence.text)
-            # Where a macro of the author's own stands first, the source has its name and not its text.
-            if word and not written.startswith(("\\", word[0])) and OTHER_MARK not in word[0]:
+            # Where a macro or a formula stands first, the source has that and not its text.
+            if word and not written.startswith(("\\", "$", word[0])) and OTHER_MARK not in word[0]:
                 return False
     return True
 

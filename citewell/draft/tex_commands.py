@@ -62,7 +62,10 @@ SKIPPED = {
 }
 """Commands that say nothing to a reader, and how many arguments go with them."""
 SECOND = frozenset(
-    "href textcolor hypertarget colorbox foreignlanguage parbox raisebox scalebox resizebox multicolumn texorpdfstring tablenotetext".split()
+    (
+        "href textcolor hypertarget colorbox foreignlanguage parbox raisebox scalebox resizebox multicolumn texorpdfstring "
+        "tablenotetext"
+    ).split()
 )
 """Commands whose first argument is about the text that follows."""
 QUIET = frozenset(

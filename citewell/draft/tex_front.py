@@ -16,7 +16,8 @@ COMMAND = re.compile(r"\\(title|author|abstract|bibliography|addbibresource|addg
 
 _ABOUT = re.compile(
     r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|affiliation|IEEEauthorblockA|corref|fnref"
-    r"|altaffilmark|altaffiltext|stepcounter|refstepcounter|arabic|label|ref|authornote|IEEEmembership|href|url|texttt|vspace|hspace)\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
+    r"|altaffilmark|altaffiltext|stepcounter|refstepcounter|arabic|label|ref|authornote|IEEEmembership|href|url|texttt"
+    r"|vspace|hspace)\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
 )
 _FORMULA = re.compile(r"\$[^$]*\$")
 _NEXT = re.compile(r"\\(?:and|And|AND)(?![A-Za-z])|\\quad|\\qquad|,|;|\band\b|&")
