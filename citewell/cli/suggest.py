@@ -14,7 +14,7 @@ from citewell.cli.options import brief, byline, filter_options, json_option, lib
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Place, Query, Suggestion
-from citewell.pipeline import DEFAULT, pipeline
+from citewell.pipeline import DEFAULT, Pipeline, pipeline
 from citewell.text.marks import shortened
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def command(
         if not asked:
             raise CitewellError(f"{draft} has {_NOTHING[task or '']}")
         chosen = pipeline(name)
-        answers = [Answer(each.query, chosen.suggest(library, each.query, size), each, manuscript) for each in asked]
+        answers = _answered(manuscript, asked, chosen, size)
         tell(chosen.notes(library))
     _print(answers, "json" if as_json else form)
 
@@ -139,6 +139,19 @@ _NOTHING = {
     "local": "no gap to fill; mark the places where a citation is missing with [?]",
     "paragraph": "no paragraph that cites nothing; ask for the whole with --task global, or for gaps with --task local",
 }
+
+
+def _answered(manuscript: Manuscript, asked: Sequence[Asked], chosen: Pipeline, size: int) -> list[Answer]:
+    """What is found for each question of a draft, which may have hundreds."""
+    from citewell.cli.progress import Bar
+
+    answers = []
+    with Bar() as bar:
+        bar.asking(len(asked))
+        for each in asked:
+            answers.append(Answer(each.query, chosen.suggest(manuscript.library, each.query, size), each, manuscript))
+            bar.asked(1)
+    return answers
 
 
 def _filter(

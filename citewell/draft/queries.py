@@ -6,6 +6,7 @@ and cites nothing. What the draft cites already steers the ranking and is not su
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,15 @@ from citewell.papers import Draft, Paragraph, Place, Query, Slot
 TASKS = ("global", "local", "paragraph")
 _TOPIC_WORDS = 6
 """A topic sentence has so many words or more: "See below." begins nothing."""
+_ENDS = '.?!:)"”’'
+"""What a sentence ends with, other than a heading or an address."""
+_UNCITED = re.compile(
+    r"\W*(?:\d[\d.]*\s*)?(?:acknowledge?ments?|references|bibliography|(?:author|credit) .*(?:contributions?|statement)"
+    r"|funding|(?:data|code|software) (?:and code )?availab\w+.*|(?:competing|conflicts? of) interests?.*|declarations?|appendix"
+    r"|supplement\w*|abbreviations|keywords)\W*",
+    re.IGNORECASE,
+)
+"""Sections in which a paragraph without a citation lacks none."""
 _ABOUT_WORDS = 250
 """So much of the text stands for the abstract where there is none."""
 
@@ -51,10 +61,11 @@ def of_draft(draft: Draft, known: Sequence[str] = (), task: str | None = None) -
 
 
 def is_begun(paragraph: Paragraph) -> bool:
-    """Whether a paragraph has a topic sentence, and neither a citation nor a gap."""
+    """Whether a paragraph has a topic sentence, neither a citation nor a gap, and stands where citations may be wanted."""
     if not paragraph.sentences or any(sentence.cited for sentence in paragraph.sentences):
         return False
-    return len(paragraph.sentences[0].text.split()) >= _TOPIC_WORDS
+    topic = paragraph.sentences[0].text
+    return len(topic.split()) >= _TOPIC_WORDS and topic[-1] in _ENDS and not _UNCITED.fullmatch(paragraph.section)
 
 
 def about(draft: Draft) -> str:

@@ -1,0 +1,66 @@
+"""What a draft asks the library, and what its keys mean there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citewell.draft import parse, resolved
+from citewell.draft.queries import of_draft
+from citewell.library.library import Library
+from citewell.papers import Paper, Query
+from citewell.pipeline import suggest
+
+DRAFT = r"""\title{On Words} \author{Ann Bo}
+\section{Introduction}
+Words are counted in many ways \cite{luhn}. Nobody counts them twice [?].
+
+Counting words is an old habit of scholars. It began with stones.
+
+See below.
+
+\section{Acknowledgements}
+We thank all those who have counted words for us.
+"""
+BIB = """@article{luhn, title={The automatic creation of literature abstracts}, author={Luhn, H. P.}, year=1958}
+@article{spark, title={A statistical interpretation}, author={Sparck Jones, Karen}, year=1972, doi={10.1108/EB026526}}
+@article{wrong, title={The automatic creation of literature abstracts}, author={Somebody, Else}, year=2001}
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    made = Library(tmp_path / "library")
+    made.take(
+        [
+            Paper("The Automatic Creation of Literature Abstracts", "Words are counted.", ["H. P. Luhn"], 1958, id="a"),
+            Paper("Term specificity", "Words are weighted.", ["K. Jones"], 1973, ids=["doi:10.1108/eb026526"], id="b"),
+            Paper("Counting words twice", "Nobody counts words twice.", ["Cy Dee"], 1999, id="c", extra={"citekey": "cy1999"}),
+        ]
+    )
+    return made
+
+
+def test_the_whole_each_gap_and_each_paragraph_that_is_begun() -> None:
+    asked = of_draft(parse(DRAFT), ["a"])
+    assert [each.query.task for each in asked] == ["global", "local", "paragraph"]
+    assert all(each.query.known == ["a"] and each.query.only_new and each.query.authors == ["Ann Bo"] for each in asked)
+    whole, gap, begun = asked
+    assert whole.place is None and whole.query.abstract.startswith("Words are counted in many ways. Nobody counts")
+    assert gap.slot is not None and gap.query.context.endswith("Nobody counts them twice TARGETCIT .")
+    assert begun.query.context == "Counting words is an old habit of scholars."
+    assert [each.query.task for each in of_draft(parse(DRAFT), task="local")] == ["local"]
+
+
+def test_keys_mean_papers_of_the_library(library: Library) -> None:
+    draft = parse(DRAFT.replace("luhn", "luhn,cy1999,nobody"), bib=BIB)
+    assert resolved(draft, library) == {"luhn": "a", "spark": "b", "cy1999": "c"}
+
+
+def test_what_is_known_steers_and_is_not_found_again(library: Library) -> None:
+    query = Query("global", "Counting words twice", known=["c"])
+    assert "c" in [each.paper.id for each in suggest(library, query, "bm25")]
+    query.only_new = True
+    found = [each.paper.id for each in suggest(library, query, "bm25")]
+    assert found and "c" not in found
