@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from citewell.draft import tex_commands
-from citewell.draft.bibliography import add_works, read_bibliography
+from citewell.draft import front_matter, tex_commands
+from citewell.draft.bibliography import read_bibliography
 from citewell.draft.files import Folder
 from citewell.draft.flow import Block, Flow, Script, Strand, joined, unmarked
 from citewell.draft.gaps import GAP, asks, is_key
 from citewell.draft.plain import write
 from citewell.papers import Draft
-from citewell.sources.clean import text as cleaned
 from citewell.sources.latex import to_text
 
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*$(?:\r?\n)?", re.DOTALL | re.MULTILINE)
 _ABSTRACT_FIELD = re.compile(r"^abstract:[ \t]*((?:[^\n]*\n)(?:[ \t]+[^\n]*\n|[ \t\r]*\n)*)", re.MULTILINE)
 _TITLE_BLOCK = re.compile(r"(?:%[ \t]?([^\n]*)\n)(?:%[ \t]?([^\n]*)\n)?(?:%[^\n]*\n)?")
-_AND = re.compile(r"\s+and\s+|\s*[;&]\s*|,\s+(?=\w+\.?\s+\w)")
 _INCLUDE = re.compile(r"^[ \t]*\{\{<\s*include\s+([^\s>]{1,300})\s*>\}\}[ \t]*$", re.MULTILINE)
 _RAW = "|".join(sorted(tex_commands.MATH | {"tikzpicture", "verbatim", "lstlisting", "minted", "comment"}))
 _HIDDEN = re.compile(
@@ -81,7 +78,6 @@ _ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
 _SUMMARY = re.compile(r"summary", re.IGNORECASE)
 """What some journals have for an abstract; it is a part of the text too."""
 _LONGEST = 3000
-_LONGEST_FRONT = 200_000
 
 
 def looks_like(text: str) -> bool:
@@ -107,7 +103,7 @@ def read(text: str, folder: Folder) -> Draft:
     reader = _Reader(_with_includes(text, start, folder), draft)
     resources: list[str] = []
     if front:
-        resources = _take_front(draft, front[1])
+        resources = front_matter.take(draft, front[1], _plain)
         if abstract := _ABSTRACT_FIELD.search(text, *front.span(1)):
             reader.quietly(*abstract.span(1))
     elif title_block:
@@ -138,63 +134,13 @@ def _with_includes(text: str, start: int, folder: Folder) -> Flow:
     return Flow(made.text, made.files, made.begins, made.ends, names, sources)
 
 
-# -- front matter -----------------------------------------------------------------------------------------------------
-
-
-def _take_front(draft: Draft, written: str) -> list[str]:
-    """Take title, authors and abstract from a YAML header; the bibliographies that it names."""
-    front = _yaml(written)
-    if not isinstance(front, dict):
-        return []
-    title, subtitle = _plain(front.get("title")), _plain(front.get("subtitle"))
-    joint = " " if title.endswith(("?", "!", ":")) else ": "
-    draft.title = joint.join(filter(None, (title, subtitle)))
-    draft.abstract = _plain(front.get("abstract"))
-    people = _listed(front.get("author") or front.get("authors"))
-    draft.authors = [name for each in people for name in _AND.split(_person(each)) if name]
-    nocite = front.get("nocite")
-    draft.listed = [match["braced"] or match["key"] for match in _CITED.finditer(nocite if isinstance(nocite, str) else "")]
-    add_works(draft, [each for each in _listed(front.get("references")) if isinstance(each, dict)])
-    return [name for each in _listed(front.get("bibliography")) if (name := cleaned(str(each)))]
-
-
-def _yaml(written: str) -> object:
-    """What a YAML header says; nothing where it is damaged. An alias is damage: a few can stand for gigabytes."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("an alias")
-            return super().compose_node(parent, index)
-
-    try:
-        return yaml.load(written, Plain) if len(written) <= _LONGEST_FRONT else None
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _plain(value: Any) -> str:
-    """What a field says, without marks and citations."""
+def _plain(value: object) -> str:
+    """What a field of the header says, without marks and citations."""
     if not isinstance(value, str | int | float):
         return ""
     reader = _Reader(Flow.of(str(value)), Draft())
     reader.inline(0, len(str(value)))
     return unmarked(reader.script.block.readable())
-
-
-def _person(value: Any) -> str:
-    if isinstance(value, dict):
-        name = value.get("name", value)
-        if isinstance(name, dict):
-            given, family = (str(name.get(part) or "") for part in ("given", "family"))
-            return cleaned(f"{given} {family}") if given or family else cleaned(str(name.get("literal") or ""))
-        return cleaned(str(name or ""))
-    return _plain(value)
 
 
 # -- blocks and what stands in them -----------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ _ENDS = '.?!:)"”’'
 """What a sentence ends with, other than a heading or an address."""
 _UNCITED = re.compile(
     r"\W*(?:\d[\d.]*\s*)?(?:acknowledge?ments?|references|bibliography|(?:author|credit) .*(?:contributions?|statement)"
-    r"|funding|(?:data|code|software) (?:and code )?availab\w+.*|(?:competing|conflicts? of) interests?.*|declarations?|appendix"
-    r"|supplement\w*|abbreviations|keywords)\W*",
+    r"|funding|(?:data|code|software) (?:and code )?availab\w+.*|(?:competing|conflicts? of) interests?.*|declarations?"
+    r"|appendix|supplement\w*|abbreviations|keywords)\W*",
     re.IGNORECASE,
 )
 """Sections in which a paragraph without a citation lacks none."""
