@@ -1,8 +1,8 @@
 """Suggestions in a process that has answered before: ``python -m benchmarks.warm SET [--pipeline best] [--task local]``.
 
 The library is the set's, as of its last test year; the questions are those of its test years. Each is answered once, reasons
-and all, after ten others that are not counted. Of a set that has no questions for evidence, ``--task evidence`` searches with the
-topic sentences of its paragraphs.
+and all, after ten others that are not counted. Of a set that has no questions for evidence, ``--task evidence`` searches with
+the topic sentences of its paragraphs.
 """
 
 from __future__ import annotations
