@@ -1,0 +1,135 @@
+"""A fetch: a wish goes to a service, and what comes back goes into the library, some hundred papers at a time.
+
+The library is locked only while a batch is taken in, not while a service is waited for. Whatever has been fetched is in the
+library or in the cache, so that the same command, run again after a kill, goes on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Protocol
+
+from citewell.errors import CitewellError
+from citewell.fetch import Line, Page, Service, Wanted
+from citewell.library.adding import Progress, Skipped
+from citewell.library.library import Library
+from citewell.papers import Context, Paper, Problem
+
+_BATCH = 500
+_BATCH_SECONDS = 30.0
+_LISTED_PROBLEMS = 1000
+
+
+@dataclass(slots=True)
+class Fetched:
+    """What a fetch did."""
+
+    service: str
+    total: int | None = None
+    """How many papers the service has to the wish, where it tells."""
+    papers: int = 0
+    """Records that describe a paper."""
+    new_papers: int = 0
+    """Those of them that the library did not have."""
+    missing: list[str] = field(default_factory=list)
+    """Identifiers that the service does not know."""
+    skipped: int = 0
+    problems: list[Skipped] = field(default_factory=list)
+    """The first thousand of the records that were skipped."""
+    requests: int = 0
+    from_cache: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def skip(self, reason: str, line: int | None = None) -> None:
+        self.skipped += 1
+        if len(self.problems) < _LISTED_PROBLEMS:
+            self.problems.append(Skipped(self.service, line, reason))
+
+
+class Watching(Progress, Protocol):
+    """Who watches a fetch."""
+
+    def fetching(self, service: str) -> None: ...
+
+    def fetched(self, papers: int, total: int | None) -> None: ...
+
+
+def pages(service: Service, wanted: Wanted, line: Line, outcome: Fetched) -> Iterator[Page]:
+    """The answer to a wish; identifiers that the service cannot look up are skipped and told."""
+    known = [identifier for identifier in dict.fromkeys(wanted.ids) if identifier.partition(":")[0] in service.SCHEMES]
+    for identifier in dict.fromkeys(wanted.ids):
+        if identifier.partition(":")[0] not in service.SCHEMES:
+            outcome.skip(f"{service.SITE.title} cannot look up {identifier}; it knows {', '.join(service.SCHEMES)}")
+    looked_up = service.look_up(known, line) if known else iter(())
+    searched = service.search(wanted, line) if wanted.query or wanted.author else iter(())
+    return chain(looked_up, _limited(searched, wanted.limit))
+
+
+def _limited(searched: Iterator[Page], limit: int) -> Iterator[Page]:
+    """The pages of a search up to so many papers."""
+    left = limit
+    for page in searched:
+        kept: list[Paper | Context | Problem] = []
+        for record in page.records:
+            if isinstance(record, Paper):
+                if not left:
+                    break
+                left -= 1
+            kept.append(record)
+        yield Page(kept, page.total, page.missing)
+        if not left:
+            return
+
+
+def take(library: Library, found: Iterator[Page], outcome: Fetched, watching: Watching) -> None:
+    """Take pages into the library as they come; an error does not cost what came before it."""
+    batch = _Batch(library, outcome, watching)
+    try:
+        for page in found:
+            gather(page, outcome, batch.add)
+            watching.fetched(outcome.papers, outcome.total)
+            batch.commit_when_due()
+    except CitewellError:
+        batch.commit()
+        raise
+    batch.commit()
+
+
+def gather(page: Page, outcome: Fetched, keep: Callable[[Paper | Context], None]) -> None:
+    """Count what a page holds, and keep what can be kept."""
+    outcome.total = page.total if page.total is not None else outcome.total
+    outcome.missing += page.missing
+    for record in page.records:
+        if isinstance(record, Problem):
+            outcome.skip(record.reason, record.line)
+        elif isinstance(record, Paper) and not (record.title or record.ids or record.id):
+            outcome.skip("a record has neither a title nor an id")
+        else:
+            outcome.papers += isinstance(record, Paper)
+            keep(record)
+
+
+class _Batch:
+    """Records on their way into the library."""
+
+    def __init__(self, library: Library, outcome: Fetched, watching: Watching) -> None:
+        self._library = library
+        self._outcome = outcome
+        self._watching = watching
+        self._records: list[Paper | Context] = []
+        self._since = time.monotonic()
+
+    def add(self, record: Paper | Context) -> None:
+        self._records.append(record)
+
+    def commit_when_due(self) -> None:
+        if len(self._records) >= _BATCH or time.monotonic() - self._since > _BATCH_SECONDS:
+            self.commit()
+
+    def commit(self) -> None:
+        if self._records:
+            self._outcome.new_papers += self._library.take(self._records, self._watching).new_papers
+        self._records, self._since = [], time.monotonic()
