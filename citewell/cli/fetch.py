@@ -15,8 +15,7 @@ from citewell.errors import CitewellError
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
-    from citewell.cli.progress import Bar
-    from citewell.fetch import Line, Page
+    from citewell.fetch import Page
     from citewell.fetch.fetching import Fetched
 
 _SERVICES = {
@@ -166,7 +165,7 @@ def _from_service(
     from citewell.cli.progress import Bar
     from citewell.fetch import Wanted, service
     from citewell.fetch.cache import DAY, Cache, cache_folder
-    from citewell.fetch.fetching import Fetched, pages
+    from citewell.fetch.fetching import Fetched, pages, take
     from citewell.fetch.http import Polite
     from citewell.fetch.line import Line
 
@@ -184,22 +183,13 @@ def _from_service(
             bar.say(f"{asked.SITE.title} likes to know whom to write to; --email or $CITEWELL_EMAIL tells it")
         with Line(Polite(asked.SITE, cache.folder, email, url, interval, told=bar.say), cache, bar.say) as line:
             bar.fetching(asked.SITE.title)
-            _run(library, pages(asked, wanted, line, outcome), line, outcome, bar, dry_run, as_json)
-    if not dry_run:
-        _done(outcome, asked.SITE.title, library, vectors, as_json)
-
-
-def _run(
-    library: Library, found: Iterator[Page], line: Line | None, outcome: Fetched, bar: Bar, dry_run: bool, as_json: bool
-) -> None:
-    from citewell.fetch.fetching import take
-
-    if dry_run:
-        _show(found, outcome, as_json)
-        return
-    take(library, found, outcome, bar)
-    if line is not None:
-        outcome.requests, outcome.from_cache, outcome.notes = line.requests, line.remembered, line.notes
+            found = pages(asked, wanted, line, outcome)
+            if dry_run:
+                _show(found, outcome, as_json)
+                return
+            take(library, found, outcome, bar, len(wanted.ids) + limit if wanted.query or wanted.author else len(wanted.ids))
+            outcome.requests, outcome.from_cache, outcome.notes = line.requests, line.remembered, line.notes
+    _done(outcome, asked.SITE.title, library, vectors, as_json)
 
 
 def _show(found: Iterator[Page], outcome: Fetched, as_json: bool) -> None:
@@ -310,25 +300,29 @@ def _zotero(
         citewell fetch zotero --collection "Thesis/Chapter 2"
     """
     from citewell.cli.progress import Bar
-    from citewell.fetch.fetching import Fetched
+    from citewell.fetch.fetching import Fetched, take
 
-    if api and path:
+    if (api or url) and path:
         raise CitewellError("--api asks the Zotero that is running; give it or PATH, not both")
     outcome = Fetched("zotero")
     with Bar() as bar:
         bar.fetching("Zotero")
-        if api or url:
-            from citewell.fetch import zotero
-            from citewell.fetch.cache import cache_folder
-            from citewell.fetch.http import Polite
-            from citewell.fetch.line import Line
+        found = _running(url, collection, tag) if api or url else _of_file(path, collection, tag)
+        if dry_run:
+            _show(found, outcome, as_json)
+            return
+        take(library, found, outcome, bar)
+    _done(outcome, "Zotero", library, vectors, as_json)
 
-            with Line(Polite(zotero.SITE, cache_folder() / "zotero", address=url, attempts=2), None) as line:
-                _run(library, zotero.items(line, collection, tag), line, outcome, bar, dry_run, as_json)
-        else:
-            _run(library, _of_file(path, collection, tag), None, outcome, bar, dry_run, as_json)
-    if not dry_run:
-        _done(outcome, "Zotero", library, vectors, as_json)
+
+def _running(url: str, collection: str, tag: str) -> Iterator[Page]:
+    from citewell.fetch import zotero
+    from citewell.fetch.cache import cache_folder
+    from citewell.fetch.http import Polite
+    from citewell.fetch.line import Line
+
+    with Line(Polite(zotero.SITE, cache_folder() / "zotero", address=url, attempts=2), None) as line:
+        yield from zotero.items(line, collection, tag)
 
 
 def _of_file(path: Path | None, collection: str, tag: str) -> Iterator[Page]:

@@ -27,6 +27,7 @@ _TOTAL = re.compile(rb"<(?:\w+:)?totalResults[^>]*>\s*(\d+)\s*<")
 _ENTRY = re.compile(rb"<entry[\s>]")
 _ERROR = re.compile(rb"<id>\s*https?://arxiv\.org/api/errors[^<]*</id>.*?<summary>([^<]*)</summary>", re.DOTALL)
 _OWN_LANGUAGE = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all|doi):\S")
+_OPERATORS = ("AND", "OR", "ANDNOT")
 _WORDS = re.compile(r'"[^"]+"|[^\s"()]+')
 
 
@@ -37,8 +38,7 @@ def search(wanted: Wanted, line: Line) -> Iterator[Page]:
         )
     parts = []
     if wanted.query:
-        words = [f"all:{word}" for word in _WORDS.findall(wanted.query)]
-        parts.append(f"({wanted.query})" if _OWN_LANGUAGE.search(wanted.query) else " AND ".join(words))
+        parts.append(f"({wanted.query})" if _OWN_LANGUAGE.search(wanted.query) else _everywhere(wanted.query))
     if wanted.author:
         parts.append('au:"{}"'.format(wanted.author.replace('"', "")))
     if wanted.since is not None or wanted.before is not None:
@@ -53,6 +53,21 @@ def search(wanted: Wanted, line: Line) -> Iterator[Page]:
         start += size
         if start >= total:
             return
+
+
+def _everywhere(words: str) -> str:
+    """Words in arXiv's language: each anywhere in the record, all of them unless the user wrote OR or ANDNOT."""
+    terms: list[str] = []
+    operator = "AND"
+    for token in _WORDS.findall(words):
+        if token in _OPERATORS:
+            operator = token
+        elif word := token.strip(",;:.?!"):
+            terms += [operator, f"all:{word}"]
+            operator = "AND"
+    if not terms:
+        raise CitewellError(f"arXiv cannot search for {words!r}; give words")
+    return " ".join(terms[1:]) if "OR" not in terms else f"({' '.join(terms[1:])})"
 
 
 def look_up(ids: list[str], line: Line) -> Iterator[Page]:

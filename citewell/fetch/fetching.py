@@ -84,13 +84,14 @@ def _limited(searched: Iterator[Page], limit: int) -> Iterator[Page]:
             return
 
 
-def take(library: Library, found: Iterator[Page], outcome: Fetched, watching: Watching) -> None:
-    """Take pages into the library as they come; an error does not cost what came before it."""
+def take(library: Library, found: Iterator[Page], outcome: Fetched, watching: Watching, most: int | None = None) -> None:
+    """Take pages into the library as they come, `most` papers or fewer; an error does not cost what came before it."""
     batch = _Batch(library, outcome, watching)
     try:
         for page in found:
             gather(page, outcome, batch.add)
-            watching.fetched(outcome.papers, outcome.total)
+            expected = [count for count in (most, outcome.total) if count is not None]
+            watching.fetched(outcome.papers, min(expected, default=None))
             batch.commit_when_due()
     except CitewellError:
         batch.commit()

@@ -65,6 +65,8 @@ def search(wanted: Wanted, line: Line) -> Iterator[Page]:
             some, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]
             given += len(some)
             yield _papers(some, line, total)
+        if given + len(waiting) >= wanted.limit:
+            break
     if waiting or total is not None:
         yield _papers(waiting, line, total)
 

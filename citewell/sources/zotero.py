@@ -30,6 +30,8 @@ NAME = "Zotero"
 FILE = "zotero.sqlite"
 _KEYS_FILE = "better-bibtex.sqlite"
 _TABLES = frozenset(("items", "itemData", "itemDataValues", "fields", "itemTypes", "creators", "itemCreators", "deletedItems"))
+# Python fails to read the very error messages of a database whose names are damaged.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _CHUNK = 500
 _ATTEMPTS = 5
 
@@ -60,7 +62,7 @@ def items(path: Path, collection: str = "", tag: str = "") -> Iterator[Paper | P
             raise InputError("an SQLite file, but not Zotero's: it has no table of items")
         try:
             yield from _items(db, tables, _citekeys(path), collection, tag)
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             raise InputError(f"Zotero's database is damaged ({error}); Zotero keeps an older copy in {FILE}.bak") from None
 
 
@@ -82,9 +84,11 @@ def _copied(path: Path) -> Iterator[sqlite3.Connection]:
             raise InputError("Zotero is writing to it all the time; try again when it is done")
         try:
             with closing(sqlite3.connect(copy, isolation_level=None)) as db:
+                db.text_factory = lambda written: written.decode("utf-8", "replace")
+                db.execute("PRAGMA trusted_schema = OFF")
                 db.execute("SELECT count(*) FROM sqlite_master")
                 yield db
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             raise InputError(f"the SQLite file cannot be read: {error}") from None
 
 
