@@ -164,10 +164,8 @@ def _from_service(
 ) -> None:
     from citewell.cli.progress import Bar
     from citewell.fetch import Wanted, service
-    from citewell.fetch.cache import DAY, Cache, cache_folder
-    from citewell.fetch.fetching import Fetched, pages, take
-    from citewell.fetch.http import Polite
-    from citewell.fetch.line import Line
+    from citewell.fetch.fetching import Fetched, fetch, pages
+    from citewell.fetch.line import open_line
 
     asked = service(name)
     outcome = Fetched(name)
@@ -177,18 +175,13 @@ def _from_service(
     if (since is not None or before is not None) and not (wanted.query or wanted.author):
         raise CitewellError("--since and --before narrow a search; give words or --author with them")
     with Bar() as bar:
-        cache = Cache(cache_folder() / name, max_age * DAY, refresh)
-        cache.sweep()
         if asked.SITE.contact and not email:
             bar.say(f"{asked.SITE.title} likes to know whom to write to; --email or $CITEWELL_EMAIL tells it")
-        with Line(Polite(asked.SITE, cache.folder, email, url, interval, told=bar.say), cache, bar.say) as line:
-            bar.fetching(asked.SITE.title)
-            found = pages(asked, wanted, line, outcome)
+        with open_line(asked.SITE, email, url, interval, max_age, refresh, bar.say) as line:
             if dry_run:
-                _show(found, outcome, as_json)
+                _show(pages(asked, wanted, line, outcome), outcome, as_json)
                 return
-            take(library, found, outcome, bar, len(wanted.ids) + limit if wanted.query or wanted.author else len(wanted.ids))
-            outcome.requests, outcome.from_cache, outcome.notes = line.requests, line.remembered, line.notes
+            fetch(library, name, wanted, line, bar, outcome)
     _done(outcome, asked.SITE.title, library, vectors, as_json)
 
 

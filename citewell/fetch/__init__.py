@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Protocol, cast
 
-from citewell.fetch.line import Line
+from citewell.fetch.line import Line, open_line
 from citewell.fetch.site import Site
 from citewell.fetch.wanted import Page, Wanted
 
@@ -40,4 +40,4 @@ def service(name: str) -> Service:
     return cast(Service, import_module(f"citewell.fetch.{name}"))
 
 
-__all__ = ["SERVICES", "Line", "Page", "Service", "Site", "Wanted", "service"]
+__all__ = ["SERVICES", "Line", "Page", "Service", "Site", "Wanted", "open_line", "service"]

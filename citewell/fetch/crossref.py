@@ -72,15 +72,7 @@ def _by_cursor(asked: dict[str, str | int], limit: int, line: Line) -> Iterator[
     cursor = "*"
     given = 0
     while cursor and given < limit:
-        try:
-            message = mapping(mapping(line.json("/works", {**asked, "cursor": cursor}, needs="message")).get("message"))
-        except RefusedError as error:
-            if cursor == "*" or error.status not in (400, 404) or line.refreshing:
-                raise
-            line.note("Crossref has forgotten where this search stood; it is walked through anew")
-            line.refresh()
-            yield from _by_cursor(asked, limit, line)
-            return
+        message = mapping(mapping(line.json("/works", {**asked, "cursor": cursor}, needs="message")).get("message"))
         yield _page(message, line)
         works = sequence(message.get("items"))
         given += len(works)

@@ -13,11 +13,14 @@ from itertools import chain
 from typing import Protocol
 
 from citewell.errors import CitewellError
-from citewell.fetch import Line, Page, Service, Wanted
+from citewell.fetch import Line, Page, Service, Wanted, service
+from citewell.fetch.http import RefusedError
 from citewell.library.adding import Progress, Skipped
 from citewell.library.library import Library
 from citewell.papers import Context, Paper, Problem
 
+_FORGOTTEN = (400, 404, 410)
+"""How services say that they do not know a cursor or a token."""
 _BATCH = 500
 _BATCH_SECONDS = 30.0
 _LISTED_PROBLEMS = 1000
@@ -57,30 +60,83 @@ class Watching(Progress, Protocol):
     def fetched(self, papers: int, total: int | None) -> None: ...
 
 
-def pages(service: Service, wanted: Wanted, line: Line, outcome: Fetched) -> Iterator[Page]:
+class _Unwatched:
+    """A fetch that nobody watches."""
+
+    def total(self, size: int) -> None: ...
+
+    def reading(self, file: str) -> None: ...
+
+    def read(self, position: int, records: int) -> None: ...
+
+    def indexing(self, papers: int) -> None: ...
+
+    def indexed(self, papers: int) -> None: ...
+
+    def fetching(self, service: str) -> None: ...
+
+    def fetched(self, papers: int, total: int | None) -> None: ...
+
+
+def fetch(
+    library: Library,
+    name: str,
+    wanted: Wanted,
+    line: Line,
+    watching: Watching | None = None,
+    outcome: Fetched | None = None,
+) -> Fetched:
+    """Fetch what is wanted from the service called `name` into the library; an `outcome` that is given is gone on with.
+
+    >>> with open_line(service("crossref").SITE, email="me@example.org") as line:             # doctest: +SKIP
+    ...     fetch(library, "crossref", Wanted("harbour photography", limit=50), line)
+    """
+    outcome, watching = outcome or Fetched(name), watching or _Unwatched()
+    asked = service(name)
+    watching.fetching(asked.SITE.title)
+    most = len(wanted.ids) + (wanted.limit if wanted.query or wanted.author else 0)
+    take(library, pages(asked, wanted, line, outcome), outcome, watching, most)
+    outcome.requests, outcome.from_cache, outcome.notes = line.requests, line.remembered, line.notes
+    return outcome
+
+
+def pages(asked: Service, wanted: Wanted, line: Line, outcome: Fetched) -> Iterator[Page]:
     """The answer to a wish; identifiers that the service cannot look up are skipped and told."""
-    known = [identifier for identifier in dict.fromkeys(wanted.ids) if identifier.partition(":")[0] in service.SCHEMES]
+    known = [identifier for identifier in dict.fromkeys(wanted.ids) if identifier.partition(":")[0] in asked.SCHEMES]
     for identifier in dict.fromkeys(wanted.ids):
-        if identifier.partition(":")[0] not in service.SCHEMES:
-            outcome.skip(f"{service.SITE.title} cannot look up {identifier}; it knows {', '.join(service.SCHEMES)}")
-    looked_up = service.look_up(known, line) if known else iter(())
-    searched = service.search(wanted, line) if wanted.query or wanted.author else iter(())
+        if identifier.partition(":")[0] not in asked.SCHEMES:
+            outcome.skip(f"{asked.SITE.title} cannot look up {identifier}; it knows {', '.join(asked.SCHEMES)}")
+    looked_up = asked.look_up(known, line) if known else iter(())
+    searched = _searched(asked, wanted, line) if wanted.query or wanted.author else iter(())
     return chain(looked_up, _limited(searched, wanted.limit))
 
 
+def _searched(asked: Service, wanted: Wanted, line: Line) -> Iterator[Page]:
+    """The pages of a search; a service that has forgotten the place which the cache remembers is asked from the beginning."""
+    try:
+        yield from asked.search(wanted, line)
+    except RefusedError as error:
+        if error.status not in _FORGOTTEN or not line.remembered or line.refreshing:
+            raise
+        line.note(f"{asked.SITE.title} no longer knows where this search stood; it is walked through anew")
+        line.refresh()
+        yield from asked.search(wanted, line)
+
+
 def _limited(searched: Iterator[Page], limit: int) -> Iterator[Page]:
-    """The pages of a search up to so many papers."""
-    left = limit
+    """The pages of a search up to so many papers, each once: lists shift while they are walked through."""
+    seen: set[str] = set()
     for page in searched:
         kept: list[Paper | Context | Problem] = []
         for record in page.records:
             if isinstance(record, Paper):
-                if not left:
-                    break
-                left -= 1
+                name = record.ids[0] if record.ids else record.title
+                if name in seen or len(seen) >= limit:
+                    continue
+                seen.add(name)
             kept.append(record)
         yield Page(kept, page.total, page.missing)
-        if not left:
+        if len(seen) >= limit:
             return
 
 

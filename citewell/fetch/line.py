@@ -8,8 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from citewell.fetch.cache import Cache
+from citewell.fetch.cache import DAY, Cache, cache_folder
 from citewell.fetch.http import DamagedAnswerError, Parameters, Polite
+from citewell.fetch.site import Site
 from citewell.papers import Context, Paper, Problem
 from citewell.sources import Source, reader
 from citewell.sources.json_records import decode
@@ -91,6 +92,21 @@ class Line:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+def open_line(
+    site: Site,
+    email: str = "",
+    address: str = "",
+    interval: float | None = None,
+    max_age: float = 7.0,
+    refresh: bool = False,
+    told: Callable[[str], None] = lambda line: None,
+) -> Line:
+    """A line to a service with the user's cache, in which answers count for `max_age` days."""
+    cache = Cache(cache_folder() / site.name, max_age * DAY, refresh)
+    cache.sweep()
+    return Line(Polite(site, cache.folder, email, address, interval, told=told), cache, told)
 
 
 def whole_json(body: bytes, needs: str = "") -> None:

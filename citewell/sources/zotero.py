@@ -61,7 +61,11 @@ def items(path: Path, collection: str = "", tag: str = "") -> Iterator[Paper | P
         if not tables >= _TABLES:
             raise InputError("an SQLite file, but not Zotero's: it has no table of items")
         try:
-            yield from _items(db, tables, _citekeys(path), collection, tag)
+            citekeys = _citekeys(path)
+            if isinstance(citekeys, Problem):
+                yield citekeys
+                citekeys = {}
+            yield from _items(db, tables, citekeys, collection, tag)
         except _DAMAGE as error:
             raise InputError(f"Zotero's database is damaged ({error}); Zotero keeps an older copy in {FILE}.bak") from None
 
@@ -200,12 +204,15 @@ def _inside(db: sqlite3.Connection, paths: dict[int, str], collection: str) -> s
     return {item for place, item in db.execute("SELECT collectionID, itemID FROM collectionItems") if place in chosen}
 
 
-def _citekeys(path: Path) -> dict[int, str]:
-    """The keys that Better BibTeX has given, by the number of the item."""
+def _citekeys(path: Path) -> dict[int, str] | Problem:
+    """The keys that Better BibTeX has given, by the number of the item; what ails its file costs the papers nothing."""
     beside = path.with_name(_KEYS_FILE)
     if not beside.exists():
         return {}
-    with _copied(beside) as db:
-        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'citationkey'").fetchone():
-            return {}
-        return {item: text(key) for item, key in db.execute("SELECT itemID, citationKey FROM citationkey")}
+    try:
+        with _copied(beside) as db:
+            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'citationkey'").fetchone():
+                return {}
+            return {item: text(key) for item, key in db.execute("SELECT itemID, citationKey FROM citationkey")}
+    except InputError as error:
+        return Problem(f"{_KEYS_FILE} beside it is left out, and with it the citation keys that are not pinned: {error}")

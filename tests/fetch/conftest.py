@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from services import Services
+from fake_services import ROOTS, Services
 
 from citewell.fetch import Line, service
 from citewell.fetch.cache import Cache
 from citewell.fetch.http import Polite
 
-ROOTS = {"openalex": "openalex", "semantic_scholar": "s2", "crossref": "crossref", "arxiv": "arxiv", "pubmed": "pubmed"}
 KEYS = ("OPENALEX_API_KEY", "S2_API_KEY", "NCBI_API_KEY", "CROSSREF_PLUS_TOKEN", "CITEWELL_EMAIL")
 
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOTS
-from services import Services
+from fake_services import ROOTS, Services
 
 from citewell.library import Library
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from services import Services
+from fake_services import Services
 
 from citewell.errors import CitewellError
 from citewell.fetch import Line, crossref

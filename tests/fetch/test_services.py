@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from conftest import ROOTS
-from services import Services
+from fake_services import ROOTS, Services, feed
 
 from citewell.errors import CitewellError
 from citewell.fetch import SERVICES, Line, Wanted, service
@@ -114,6 +113,18 @@ def test_a_doi_with_a_comma_is_asked_for_alone(name: str, line: Open, services: 
     assert outcome.missing == ["doi:10.1000/q,r"]
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_second_time_nothing_is_asked(name: str, line: Open, services: Services) -> None:
+    known = ("arxiv:2001.00001",) if name == "arxiv" else ("doi:10.1000/1", "doi:10.1000/x")
+    wanted = Wanted("boats", ids=known, limit=230)
+    first, told = fetched(name, wanted, line(name))
+    asked = len(services.asked)
+    second, told_again = fetched(name, wanted, line(name))
+    assert first == second
+    assert told.missing == told_again.missing
+    assert len(services.asked) == asked
+
+
 def test_years_narrow_a_search(line: Open, services: Services) -> None:
     wanted = Wanted("boats", since=2010, before=2015, limit=5)
     for name in SERVICES:
@@ -200,13 +211,14 @@ def test_a_cursor_that_crossref_forgot_begins_anew(line: Open, services: Service
     services.troubles.append(lambda path, given: (400, {}, b"expired") if given.get("cursor") == "200" else None)
     again = line("crossref")
     papers, _ = fetched("crossref", wanted, again)
-    assert len({paper.ids[0] for paper in papers}) == 450
+    assert [paper.title for paper in papers] == [f"Boats counted, part {n}" for n in range(450)], "each once"
     assert "walked through anew" in again.notes[0]
+    services.troubles.append(lambda path, given: (400, {}, b"never") if given.get("cursor") == "300" else None)
+    with pytest.raises(CitewellError, match="status 400: never"):
+        fetched("crossref", wanted, line("crossref", refresh=True))
 
 
 def test_an_empty_page_of_arxiv_in_the_midst_is_asked_for_again(line: Open, services: Services) -> None:
-    from services import feed
-
     services.troubles.append(lambda path, given: feed("", services.papers) if given["start"] == "100" else None)
     papers, _ = fetched("arxiv", Wanted("boats", limit=250), line("arxiv"))
     assert len(papers) == 250

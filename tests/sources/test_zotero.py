@@ -89,6 +89,10 @@ def test_keys_of_better_bibtex(file: Path) -> None:
     assert found["Counting boats in the harbour"].extra["citekey"] == "holt2015counting"
     assert found["Gulls as a source of error"].extra["citekey"] == "reis2017pinned", "what is pinned counts"
     assert found["A talk"].id == "moss", "a paper without an identifier goes by its key"
+    file.with_name("better-bibtex.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    damaged = list(items(file))
+    assert "better-bibtex.sqlite beside it is left out" in problems(damaged)[0].reason
+    assert len(papers(damaged)) == 6
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])

@@ -15,6 +15,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 Reply = tuple[int, dict[str, str], bytes]
+ROOTS = {"openalex": "openalex", "semantic_scholar": "s2", "crossref": "crossref", "arxiv": "arxiv", "pubmed": "pubmed"}
+"""Where each service is on the server."""
 
 
 class Services:
