@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
@@ -17,12 +18,15 @@ from citewell.fetch import Line, Page, Service, Wanted, service
 from citewell.fetch.http import RefusedError
 from citewell.library.adding import Progress, Skipped
 from citewell.library.library import Library
+from citewell.library.lock import BusyError
 from citewell.papers import Context, Paper, Problem
 
 _FORGOTTEN = (400, 404, 410)
 """How services say that they do not know a cursor or a token."""
 _BATCH = 500
 _BATCH_SECONDS = 30.0
+_WRITER_SECONDS = 120.0
+"""How long another writer of the library is waited for."""
 _LISTED_PROBLEMS = 1000
 
 
@@ -183,10 +187,22 @@ class _Batch:
         self._records.append(record)
 
     def commit_when_due(self) -> None:
+        """Commit where there is enough to commit; while another process writes, the batch grows."""
         if len(self._records) >= _BATCH or time.monotonic() - self._since > _BATCH_SECONDS:
-            self.commit()
+            with suppress(BusyError):
+                self._take()
 
     def commit(self) -> None:
-        if self._records:
-            self._outcome.new_papers += self._library.take(self._records, self._watching).new_papers
+        """Commit what there is, after another writer if need be."""
+        deadline = time.monotonic() + _WRITER_SECONDS
+        while self._records:
+            try:
+                self._take()
+            except BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
+
+    def _take(self) -> None:
+        self._outcome.new_papers += self._library.take(self._records, self._watching).new_papers
         self._records, self._since = [], time.monotonic()

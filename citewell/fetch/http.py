@@ -210,15 +210,3 @@ def asked_interval(headers: Mapping[str, str]) -> float:
     if not (requests.isascii() and requests.isdigit() and int(requests) and seconds.isascii() and seconds.isdigit()):
         return 0.0
     return min(_LONGEST_WAIT, int(seconds) / int(requests))
-
-
-__all__ = [
-    "Answer",
-    "DamagedAnswerError",
-    "Parameters",
-    "Polite",
-    "RefusedError",
-    "UnreachableError",
-    "asked_interval",
-    "retry_after",
-]

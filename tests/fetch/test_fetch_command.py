@@ -17,6 +17,7 @@ import pytest
 from fake_services import ROOTS, Services
 
 from citewell.library import Library
+from citewell.library.lock import writing
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -116,6 +117,23 @@ def test_an_error_in_the_midst_keeps_what_came_before(run: Run, services: Servic
     with Library(tmp_path / "library") as library:
         assert len(library) == 200
     assert run("openalex", "boats", "--limit", "250").returncode == 0
+    with Library(tmp_path / "library") as library:
+        assert len(library) == 250
+
+
+def test_another_writer_is_waited_for(
+    command: Callable[..., list[str]], environment: dict[str, str], services: Services, tmp_path: Path
+) -> None:
+    (tmp_path / "library").mkdir()
+    with writing(tmp_path / "library"):
+        running = subprocess.Popen(command("openalex", "boats", "--limit", "250"), env=environment, stderr=subprocess.PIPE)
+        while len(services.asked) < 3:
+            assert running.poll() is None, running.communicate()[1]
+            time.sleep(0.01)
+        time.sleep(0.3)
+        assert running.poll() is None
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 0, said
     with Library(tmp_path / "library") as library:
         assert len(library) == 250
 
