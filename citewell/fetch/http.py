@@ -9,12 +9,14 @@ at hand either do not know ``Retry-After`` as a date, or cannot look at the answ
 from __future__ import annotations
 
 import random
+import re
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import httpx
 from filelock import FileLock
@@ -31,6 +33,8 @@ _CONNECTING_ATTEMPTS = 3
 _LONGEST_WAIT = 300.0
 _MAX_BODY = 128 * 1024 * 1024
 _REDIRECTS = 5
+_EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+", re.ASCII)
+_KEY = re.compile(r"[!-~]+", re.ASCII)
 _AGAIN = "run the same command again later: it goes on where it was"
 
 
@@ -75,6 +79,7 @@ class Polite:
         self.address = (address or site.url()).rstrip("/")
         self._email = email
         self._key = site.key()
+        self._check_settings()
         known = bool(self._key or (email and site.email_counts))
         own = site.known_interval if known and site.known_interval is not None else site.interval
         if interval is not None:
@@ -88,6 +93,15 @@ class Polite:
         self._lock = FileLock(folder / "last-request.lock")
         agent = f"citewell/{__version__}" + (f" (mailto:{email})" if email else "")
         self._client = httpx.Client(headers={"User-Agent": agent, **dict(site.headers)}, timeout=60.0)
+
+    def _check_settings(self) -> None:
+        url = urlsplit(self.address)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise CitewellError(f"{self.address!r} is no address of {self.site.title}; it looks like {self.site.address}")
+        if self._email and not _EMAIL.fullmatch(self._email):
+            raise CitewellError(f"{self._email!r} is no e-mail address; give --email or $CITEWELL_EMAIL one, or none")
+        if self._key and not _KEY.fullmatch(self._key):
+            raise CitewellError(f"what is in ${self.site.key_variable} cannot be a key: it has spaces or odd characters")
 
     def close(self) -> None:
         self._client.close()
@@ -116,7 +130,7 @@ class Polite:
                 wait = retry_after(answer.headers.get("Retry-After", ""))
             except DamagedAnswerError as error:
                 reason = str(error)
-            except httpx.TransportError as error:
+            except (httpx.TransportError, httpx.DecodingError) as error:
                 connecting = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
                 reason = f"cannot be reached ({self._hidden(str(error)) or type(error).__name__})"
             if wait is not None and wait > _LONGEST_WAIT:
@@ -154,12 +168,12 @@ class Polite:
             method = "GET" if form is None and content is None else "POST"
             with self._client.stream(method, url, headers=headers, data=form, json=content) as response:
                 answer = Answer(response.status_code, response.headers, self._body(response))
-            if not response.is_redirect:
+            if not response.has_redirect_location:
                 return answer
-            url = url.join(answer.headers["Location"])
-            if url.host != host:
+            before, url = url, url.join(answer.headers["Location"])
+            if url.host != host or (before.scheme, url.scheme) == ("https", "http"):
                 raise CitewellError(
-                    f"{self._who()} redirects to {url.host}; if that is right, set ${self.site.url_variable} to its address"
+                    f"{self._who()} redirects to {url.scheme}://{url.host}; if that is right, set ${self.site.url_variable} to its address"
                 )
         raise CitewellError(f"{self._who()} redirects in circles; see to ${self.site.url_variable}")
 

@@ -81,6 +81,23 @@ def test_a_refusal_is_not_asked_again(line: Open, services: Services) -> None:
     assert len(services.asked) == 1
 
 
+def test_settings_that_cannot_be_are_told_before_anybody_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CitewellError, match="'example.org' is no address of Crossref"):
+        Polite(crossref.SITE, tmp_path, address="example.org")
+    with pytest.raises(CitewellError, match="is no e-mail address"):
+        Polite(crossref.SITE, tmp_path, email="me\r\nX-Other: 1")
+    monkeypatch.setenv("CROSSREF_PLUS_TOKEN", "sesame öffne")
+    with pytest.raises(CitewellError, match="CROSSREF_PLUS_TOKEN cannot be a key") as refused:
+        Polite(crossref.SITE, tmp_path)
+    assert "sesame" not in str(refused.value)
+
+
+def test_an_answer_that_cannot_be_unpacked_is_asked_again(line: Open, services: Services) -> None:
+    services.fail(status=200, headers={"Content-Encoding": "gzip"}, body=b"this is no gzip")
+    assert ask(line("crossref"))
+    assert len(services.asked) == 2
+
+
 def test_nobody_there(line: Open) -> None:
     with pytest.raises(UnreachableError, match="cannot be reached"):
         ask(line("crossref", address="http://127.0.0.1:9"))
@@ -147,7 +164,7 @@ def test_a_key_goes_to_the_service_and_nowhere_else(
     _, given, headers = services.asked[0]
     assert "sesame-1234" in (*given.values(), headers.get("x-api-key", ""), headers.get("crossref-plus-api-token", "")[7:])
     services.fail(status=302, headers={"Location": "http://localhost.example/elsewhere"})
-    with pytest.raises(CitewellError, match=r"redirects to localhost\.example") as redirected:
+    with pytest.raises(CitewellError, match=r"redirects to http://localhost\.example") as redirected:
         opened.json("/works", {})
     assert "sesame" not in str(redirected.value)
     services.fail(status=200, body=b"{}")
