@@ -82,7 +82,7 @@ def test_a_refusal_is_not_asked_again(line: Open, services: Services) -> None:
 
 
 def test_settings_that_cannot_be_are_told_before_anybody_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(CitewellError, match="'example.org' is no address of Crossref"):
+    with pytest.raises(CitewellError, match=r"'example\.org' is no address of Crossref"):
         Polite(crossref.SITE, tmp_path, address="example.org")
     with pytest.raises(CitewellError, match="is no e-mail address"):
         Polite(crossref.SITE, tmp_path, email="me\r\nX-Other: 1")
