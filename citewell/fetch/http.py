@@ -173,7 +173,7 @@ class Polite:
             before, url = url, url.join(answer.headers["Location"])
             if url.host != host or (before.scheme, url.scheme) == ("https", "http"):
                 raise CitewellError(
-                    f"{self._who()} redirects to {url.scheme}://{url.host}; if that is right, set ${self.site.url_variable} to it"
+                    f"{self._who()} redirects to {url.scheme}://{url.host}; where that is right, set ${self.site.url_variable}"
                 )
         raise CitewellError(f"{self._who()} redirects in circles; see to ${self.site.url_variable}")
 
