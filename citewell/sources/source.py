@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from citewell.papers import Problem
 
@@ -63,16 +63,19 @@ class _Unzipped(io.RawIOBase):
 class Source:
     """One open input file."""
 
-    def __init__(self, path: Path, namespace: str = "local") -> None:
+    def __init__(self, path: Path, namespace: str = "local", held: bytes | None = None) -> None:
+        """Open the file at `path`; `held` is its content where that is in memory already and not on disk."""
         self.path = path
         self.namespace = namespace
         """Where ids of no known scheme belong: the name of the data set, or ``local``."""
-        self.size = path.stat().st_size
-        self._raw: BinaryIO = path.open("rb")
-        zipped = self._raw.read(2) == b"\x1f\x8b"
+        self.size = path.stat().st_size if held is None else len(held)
+        self._raw: BinaryIO = path.open("rb") if held is None else io.BytesIO(held)
+        self.zipped = self._raw.read(2) == b"\x1f\x8b"
         self._raw.seek(0)
         self.stream: io.BufferedReader = (
-            io.BufferedReader(_Unzipped(self._raw), _CHUNK) if zipped else io.BufferedReader(self._raw, _CHUNK)
+            io.BufferedReader(_Unzipped(self._raw), _CHUNK)
+            if self.zipped
+            else io.BufferedReader(cast(io.RawIOBase, self._raw), _CHUNK)
         )
         self.head: bytes = self.stream.peek(HEAD_BYTES)[:HEAD_BYTES]
 
