@@ -28,11 +28,11 @@ class CloseReading:
     model: str = "citewell-cross-large"
     long: int = 40
     """Papers with more sentences than this are full texts."""
-    meaning: float = 0.6
+    meaning: float = 1.0
     """How much the encoder counts beside the cross-encoder."""
-    words: float = 0.3
+    words: float = 0.6
     """How much BM25 does."""
-    early: float = 0.4
+    early: float = 0.6
     """How much it does that a sentence stands at the beginning."""
 
     def weight_versions(self) -> dict[str, str]:
