@@ -244,7 +244,7 @@ def _navigated(folder: Path) -> dict[str, Any]:
 
 
 def _plots(key: str) -> Path:
-    return PLOTS / key.replace(" · ", "-")
+    return PLOTS / key.replace(" · ", "-").replace("'", "")
 
 
 def _draw(report: Report, evaluation: Evaluation, folder: Path) -> None:
