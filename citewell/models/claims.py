@@ -1,6 +1,6 @@
 """Which sentences call for a citation: a small model of what they say, and of what is said round them.
 
-Its first part adds up a weight for each word and pair of words of a sentence, and one for each word in this kind of section; the
+Its first part adds up a weight for each word and pair of words of a sentence, and one for each word in its kind of section; the
 weights lie in a table that words reach by their hash. Its second part, a few trees, corrects that sum by those of the sentences
 before and after, by the section, and by plain counts. Citations are taken out of every sentence before it is read
 (`citewell.text.unmarked`). Where a sentence stands in its paragraph is not asked, nor whether its neighbours cite: in what it
