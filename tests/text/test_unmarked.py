@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import random
 import re
 from itertools import islice
 from pathlib import Path
+from zlib import crc32
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,6 +48,10 @@ TRACES = {
     "an empty example": r"\((?:e\.g\.?|i\.e\.?|cf\.?|see|see also|reviewed in),?\)",
     "no full stop": r"[^.!?\"')\]\u201d\u2019]$",
 }
+
+_FORM = re.compile(r" ?(?:\([^()\[\]]*OTHERCIT[^()\[\]]*\)|\[[^()\[\]]*OTHERCIT[^()\[\]]*\])")
+_CONTENT = re.compile(r"\d|(?!OTHERCIT)\b\w*[A-Z]")
+"""What is no lead to a citation, but says something of its own."""
 
 plain_words = st.lists(
     st.sampled_from("boats gulls tides harbours count move slowly large grey nearby".split()), min_size=5, max_size=14
@@ -107,20 +115,60 @@ def test_any_text_is_tidied_once_for_all(text: str) -> None:
     assert not marked(unmarked(f"{text} OTHERCIT {text}"))
 
 
-@pytest.mark.realdata
-@pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
-def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not() -> None:
-    texts: dict[bool, list[str]] = {True: [], False: []}
+@pytest.fixture(scope="module")
+def elife() -> list[tuple[str, bool]]:
+    """Sentences of real papers with their marks, and whether they cite."""
+    found = []
     with gzip.open(ELIFE / "paragraphs.jsonl.gz", "rt") as lines:
         for line in islice(lines, 0, 24_000, 12):
             sentences = split_sentences(json.loads(line)["text"])
-            found = of_sentences(sentences, "")
-            for sentence, cites, judged in zip(sentences, found.cites, found.judged, strict=True):
-                if judged:
-                    texts[bool(cites)].append(unmarked(sentence))
+            passage = of_sentences(sentences, "")
+            for sentence, cites, judged in zip(sentences, passage.cites, passage.judged, strict=True):
+                found += [(sentence, bool(cites))] if judged else []
+    return found
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
+def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not(elife: list[tuple[str, bool]]) -> None:
+    texts = {kind: [unmarked(text) for text, cites in elife if cites is kind] for kind in (True, False)}
     assert min(map(len, texts.values())) > 3000
     for name, pattern in TRACES.items():
         cited, uncited = (
-            sum(bool(re.search(pattern, each)) for each in texts[kind]) / len(texts[kind]) for kind in (True, False)
+            sum(bool(re.search(pattern, text)) for text in texts[kind]) / len(texts[kind]) for kind in (True, False)
         )
         assert cited <= uncited + 0.002, f"{name}: {cited:.4f} of those that cite, {uncited:.4f} of the others"
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
+def test_nothing_can_be_learned_from_where_a_citation_stood(elife: list[tuple[str, bool]]) -> None:
+    """Into every other sentence that does not cite goes a citation as papers write it; who sees shapes alone must not find them."""
+    forms = [form[0] for text, cites in elife if cites for form in _FORM.finditer(text) if not _CONTENT.search(form[0])]
+    plain = [text for text, cites in elife if not cites and text.endswith(".")]
+    draw = random.Random(1)
+    draw.shuffle(plain)
+    put = np.arange(len(plain)) % 2 == 0
+    cited = [f"{text[:-1]}{draw.choice(forms)}." if here else text for text, here in zip(plain, put, strict=True)]
+    assert len(set(forms)) > 20
+    assert told_apart([text.replace("OTHERCIT", "") for text in cited], put) > 0.99
+    assert told_apart([unmarked(text) for text in cited], put) < 0.54
+
+
+def told_apart(texts: list[str], kinds: npt.NDArray[np.bool_]) -> float:
+    """How well (area under the curve) a logistic regression on the shapes of one half tells the kinds in the other."""
+    shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "w", text)) for text in texts]
+    rows = np.zeros((len(texts), 2048))
+    for at, shape in enumerate(shapes):
+        for piece in {shape[-5:], *(shape[begin : begin + 3] for begin in range(len(shape)))}:
+            rows[at, crc32(piece.encode()) % rows.shape[1]] = 1
+    rows = rows[:, rows.sum(axis=0) > 10]
+    order = np.random.default_rng(1).permutation(len(rows))
+    learned, asked = rows[order[::2]], rows[order[1::2]]
+    wanted, hidden = kinds[order[::2]], kinds[order[1::2]]
+    weights = np.zeros(rows.shape[1])
+    for _ in range(200):
+        weights += 2 * learned.T @ (wanted - 1 / (1 + np.exp(-learned @ weights))) / len(learned)
+    ranks = np.argsort(np.argsort(asked @ weights))
+    right = int(hidden.sum())
+    return float((ranks[hidden].sum() - right * (right - 1) / 2) / (right * (len(hidden) - right)))
