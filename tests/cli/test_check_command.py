@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from citewell.cli.main import cli
@@ -111,6 +113,17 @@ def test_github_shows_each_beside_its_line(paper: Path, tiny: Library) -> None:
     assert "one%2C with comma.tex,line=2,endLine=2,title=citewell%3A uncited-claim::" in lines[0]
     assert "%0A- Gulls as a source of error (2017)" in lines[0]
     assert "100%25 of piers" in lines[2]
+
+
+def test_the_hook_for_pre_commit(paper: Path, tiny: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    (hook,) = yaml.safe_load((Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text("utf-8"))
+    assert all(re.search(hook["files"], f"folder/{name}") for name in ("a.tex", "b.md", "c.qmd", "d.docx"))
+    assert not re.search(hook["files"], "refs.bib")
+    monkeypatch.setenv("CITEWELL_LIBRARY", str(tiny.folder))
+    program, *entry = hook["entry"].split()
+    assert (program, CliRunner().invoke(cli, [*entry, *hook["args"], str(paper)]).exit_code) == ("citewell", 1)
+    paper.write_text(TEX.replace(",nobody", ""))
+    assert CliRunner().invoke(cli, [*entry, *hook["args"], str(paper)]).exit_code == 0
 
 
 _OBJECTS: dict[str, tuple[set[str], set[str]]] = {

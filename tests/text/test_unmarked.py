@@ -134,16 +134,14 @@ def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not(elife: list[t
     texts = {kind: [unmarked(text) for text, cites in elife if cites is kind] for kind in (True, False)}
     assert min(map(len, texts.values())) > 3000
     for name, pattern in TRACES.items():
-        cited, uncited = (
-            sum(bool(re.search(pattern, text)) for text in texts[kind]) / len(texts[kind]) for kind in (True, False)
-        )
+        cited, uncited = (np.mean([bool(re.search(pattern, text)) for text in texts[kind]]) for kind in (True, False))
         assert cited <= uncited + 0.002, f"{name}: {cited:.4f} of those that cite, {uncited:.4f} of the others"
 
 
 @pytest.mark.realdata
 @pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
 def test_nothing_can_be_learned_from_where_a_citation_stood(elife: list[tuple[str, bool]]) -> None:
-    """Into every other sentence that does not cite goes a citation as papers write it; who sees shapes alone must not find them."""
+    """Into every other sentence that does not cite goes a citation as papers write it; shapes alone must not tell which."""
     forms = [form[0] for text, cites in elife if cites for form in _FORM.finditer(text) if not _CONTENT.search(form[0])]
     plain = [text for text, cites in elife if not cites and text.endswith(".")]
     draw = random.Random(1)
