@@ -71,7 +71,7 @@ def command(
     \b
     uncited-claim    warning  a sentence that calls for a citation has none; with papers that may fit
     missing-key      error    a key is cited that no entry of the bibliography has
-    duplicate-entry  warning  two entries are one work: the same identifier, or the same title
+    duplicate-entry  warning  two entries have one key, identifier, or title
     disagrees        warning  an entry's DOI, year or title is not what the library has
     never-cited      note     an entry is never cited
 

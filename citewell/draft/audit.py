@@ -35,6 +35,7 @@ ABOUT = {
     "never-cited": "An entry of the bibliography is never cited",
 }
 _STOP = re.compile(r"\s*[.!?][\"'\u201d\u2019)\]]*\s*$")
+_ENTRY = re.compile(r"^[ \t]*@(?!(?:comment|string|preamble)\b)\w+\s*[{(]\s*([^\s,{}()=]+)\s*,", re.MULTILINE | re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+")
 _SAME_WORDS = 0.6
 """Titles of one work share so many of the words of the shorter."""
@@ -156,7 +157,8 @@ def _never_cited(draft: Draft) -> Iterator[Finding]:
 
 
 def _duplicates(draft: Draft) -> Iterator[Finding]:
-    """Each entry that is the same work as one before it."""
+    """Each entry that has the key of one before it, or is the same work."""
+    yield from _repeated_keys(draft)
     by_id: dict[str, str] = {}
     by_title: dict[int, list[str]] = {}
     for key, entry in draft.bibliography.items():
@@ -174,6 +176,19 @@ def _duplicates(draft: Draft) -> Iterator[Finding]:
             by_id.setdefault(name, key)
         if title is not None:
             by_title.setdefault(title, []).append(key)
+
+
+def _repeated_keys(draft: Draft) -> Iterator[Finding]:
+    """Of entries with one key only the first is in the bibliography: the others are looked for in its files."""
+    seen: set[str] = set()
+    for file in dict.fromkeys(place.file for place in draft.entries.values()):
+        text = draft.sources.get(file, "")
+        for entry in _ENTRY.finditer(text):
+            key = entry[1]
+            if key in seen and key in draft.bibliography:
+                place = Place(file, entry.start(), entry.end(), text.count("\n", 0, entry.start()) + 1)
+                yield Finding("duplicate-entry", f"another entry is called {key!r} already", place, key)
+            seen.add(key)
 
 
 def _alike(one: Paper, other: Paper) -> bool:

@@ -81,6 +81,12 @@ def test_one_work_in_two_entries() -> None:
     assert by_title.key == "gulls2" and "'gulls'" in by_title.message
 
 
+def test_one_key_for_two_entries() -> None:
+    again = "@comment{gulls, not an entry}\n@book{gulls, title = {Another book on gulls}, year = {1987}}\n"
+    first = found("duplicate-entry", bib=f"{BIB}\n{again}")[0]
+    assert (first.key, first.place.line) == ("gulls", 9) and "called 'gulls' already" in first.message
+
+
 @pytest.mark.parametrize("change", [("A. Reis", "B. Other"), ("{2001}}\n@article{other", "{2010}}\n@article{other")])
 def test_one_title_of_other_authors_or_years_is_no_duplicate(change: tuple[str, str]) -> None:
     assert [each.key for each in found("duplicate-entry", bib=BIB.replace(*change))] == ["tides2"]
