@@ -36,7 +36,8 @@ _FEWEST_WORDS = 5
 LONGEST = 2000
 """Characters of a sentence that are read: what is longer is none."""
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
-_WORDS = re.compile(r"[^\W\d_]{2,}(?: [^\W\d_]{2,})?")
+_WORDS = re.compile(r"[^\W\d_]{4,}|[^\W\d_]{2,} [^\W\d_]{4,}|[^\W\d_]{4,} [^\W\d_]{2,}")
+"""Those that tell a person something."""
 _SECTIONS = (
     ("related work", re.compile(r"related|previous work|prior work|literature|state of the art", re.IGNORECASE)),
     ("introduction", re.compile(r"introduc|background|motivation", re.IGNORECASE)),
