@@ -79,6 +79,11 @@ class Source:
         )
         self.head: bytes = self.stream.peek(HEAD_BYTES)[:HEAD_BYTES]
 
+    @classmethod
+    def of(cls, text: str, name: str = "") -> Source:
+        """A text that is at hand already, read as a file of this name would be."""
+        return cls(Path(name), held=text.encode("utf-8", "surrogatepass"))
+
     def position(self) -> int:
         """How many bytes of the file on disk have been consumed; for progress against `size`."""
         return min(self._raw.tell(), self.size)
