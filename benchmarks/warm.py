@@ -1,7 +1,8 @@
 """Suggestions in a process that has answered before: ``python -m benchmarks.warm SET [--pipeline best] [--task local]``.
 
 The library is the set's, as of its last test year; the questions are those of its test years. Each is answered once, reasons
-and all, after ten others that are not counted.
+and all, after ten others that are not counted. Of a set that has no questions for evidence, ``--task evidence`` searches with
+the topic sentences of its paragraphs.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import numpy as np
 from citewell.cli.progress import Bar
 from citewell.evaluate.bench import Bench
 from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Cutoff
+from citewell.papers import Query
 from citewell.pipeline import pipeline
 
 _FIRST = 10
@@ -25,8 +28,9 @@ _FIRST = 10
 def seconds_of(folder: Path, name: str, task: str, sample: int) -> tuple[int, list[float]]:
     """How many papers the library has, and wall seconds of one question after another."""
     chosen = pipeline(name)
+    asked = "paragraph" if task == "evidence" and task not in DataSet.open(folder).tasks else task
     with Bar() as bar:
-        evaluation = Evaluation(folder, task, "test", sample + _FIRST, progress=bar)
+        evaluation = Evaluation(folder, asked, "test", sample + _FIRST, progress=bar)
         questions, pools = evaluation.questions(), evaluation.pools()
         last = max(question.date for question in questions)
         with pools.at([last], [chosen]) as libraries:
@@ -36,7 +40,10 @@ def seconds_of(folder: Path, name: str, task: str, sample: int) -> tuple[int, li
             for question in questions:
                 query = bench.request(question).query
                 start = time.perf_counter()
-                chosen.suggest(library, query)
+                if task == "evidence":
+                    chosen.search(library, Query(task, context=query.context, before=query.before, exclude=query.exclude))
+                else:
+                    chosen.suggest(library, query)
                 found.append(time.perf_counter() - start)
             return len(library), found[_FIRST:]
 
@@ -45,7 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("set", type=Path)
     parser.add_argument("--pipeline", default="best")
-    parser.add_argument("--task", default="local", choices=("global", "local", "paragraph"))
+    parser.add_argument("--task", default="local", choices=("global", "local", "paragraph", "evidence"))
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()

@@ -57,6 +57,16 @@ OURS = (
 """Pipelines that use citewell's own models, or are the fast and the best of them: they have tables of their own."""
 BESIDE = ("bm25", "bm25-contexts")
 """What stands beside them there."""
+EVIDENCE = (
+    "jpdrmm",
+    "jpdrmm-graph",
+    "jpdrmm-semiser",
+    "semiser",
+    "ensemble-sum",
+    "ensemble-max",
+    "bm25-semiser",
+)
+"""The systems of AUEB-NLP, which rank sentences: measured where there are questions for evidence, in a table of their own."""
 DEPENDS_ON_CONTEXT = ("meaning-context", "meaning-abstract")
 GRID = ("k1=0.5,1.2,2.0,3.0", "b=0.25,0.5,0.75,0.9")
 
@@ -126,9 +136,11 @@ def _keep(key: str, measured: dict[str, Any]) -> None:
 def _tables(dataset: DataSet) -> Iterator[tuple[str, str, dict[str, bool], list[str]]]:
     """A name for each table of a set, its task, its rules, and the pipelines in it."""
     for task in dataset.tasks:
-        left_out = (*OURS, *LEFT_OUT.get(dataset.name, ()))
+        left_out = (*OURS, *EVIDENCE, *LEFT_OUT.get(dataset.name, ()))
         yield f"{dataset.name} · {task}", task, {}, _with_a_place(definitions(), task, left_out)
         yield f"{dataset.name} · {task} · ours", task, {}, [*BESIDE, *_with_a_place(OURS, task)]
+        if task == "evidence":
+            yield f"{dataset.name} · {task} · AUEB's", task, {}, [BASELINE, *_with_a_place(EVIDENCE, task)]
         if task in ("local", "paragraph"):
             told = {"with_bibliography": True}
             yield f"{dataset.name} · {task} · with bibliography", task, told, ["bm25", "bm25-bibliography", "best"]
@@ -232,7 +244,7 @@ def _navigated(folder: Path) -> dict[str, Any]:
 
 
 def _plots(key: str) -> Path:
-    return PLOTS / key.replace(" · ", "-")
+    return PLOTS / key.replace(" · ", "-").replace("'", "")
 
 
 def _draw(report: Report, evaluation: Evaluation, folder: Path) -> None:

@@ -31,8 +31,8 @@ def command(paths: tuple[Path, ...], distractors: bool, vectors: bool, library: 
     """Add papers from files, folders or data sets.
 
     The format is found by content: BibTeX, RIS, CSL-JSON, citewell's JSON lines and data sets, OpenAlex, Semantic Scholar,
-    PubMed, JATS, ACL Anthology, DBLP, arXiv; each also as .gz. Adding a file twice changes nothing; an add that was killed goes
-    on where it was.
+    PubMed, JATS, ACL Anthology, DBLP, arXiv, Zotero's database; each also as .gz. Adding a file twice changes nothing; an add
+    that was killed goes on where it was.
 
         citewell add refs.bib ~/downloads/works.jsonl.gz
     """
@@ -44,13 +44,13 @@ def command(paths: tuple[Path, ...], distractors: bool, vectors: bool, library: 
         print_json(outcome)
     else:
         _report(outcome, library)
-    if vectors and _started_encoding(library) and not as_json:
+    if vectors and started_encoding(library) and not as_json:
         click.echo("vectors are being made in the background; 'citewell library info' shows how far they are")
     if outcome.skipped and not (outcome.papers or outcome.contexts):
         sys.exit(1)
 
 
-def _started_encoding(library: Library) -> bool:
+def started_encoding(library: Library) -> bool:
     """Start making vectors; what keeps it from starting does not undo the add."""
     from citewell.library.background import encode_in_background
 

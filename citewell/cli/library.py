@@ -145,9 +145,10 @@ def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
 @click.option(
     "--text", type=click.Choice(_TEXTS), default="own", show_default=True, help="Which text, of an encoder that is named."
 )
+@click.option("--pipeline", "of_pipeline", help="What this pipeline needs, instead.")
 @library_option
 @json_option
-def encode(name: str | None, text: str, library: Library, as_json: bool) -> None:
+def encode(name: str | None, text: str, of_pipeline: str | None, library: Library, as_json: bool) -> None:
     """Give papers the vectors that suggestions by meaning need, where they are new or have changed.
 
     Killed or interrupted, it goes on where it was the next time. While another process makes them ('citewell add' starts one),
@@ -157,6 +158,9 @@ def encode(name: str | None, text: str, library: Library, as_json: bool) -> None
     from citewell.library.standing import at_work, encode_openly, follow, kept
     from citewell.library.vectors import Shelf
 
+    if of_pipeline:
+        _encode_for(library, of_pipeline, bool(name), as_json)
+        return
     wanted = [(name, text)] if name else kept()
     if any(at_work(library, *pair) for pair in wanted):
         tell(["another process is making these vectors already; waiting for it"])
@@ -175,3 +179,17 @@ def encode(name: str | None, text: str, library: Library, as_json: bool) -> None
         whose = f"{each['encoder']} vectors of their" if of_sentences else f"a {each['encoder']} vector of their"
         vectors = f"{each['vectors']:,} have {whose} {each['text']}{'' if of_sentences else ' text'}"
         click.echo(f"{each['encoded']:,} papers encoded; {vectors}")
+
+
+def _encode_for(library: Library, name: str, of_encoder: bool, as_json: bool) -> None:
+    """Make what a pipeline needs."""
+    from citewell.pipeline import pipeline
+
+    if of_encoder:
+        raise click.UsageError("give --encoder or --pipeline, not both")
+    with library:
+        pipeline(name).prepare(library)
+    if as_json:
+        print_json({"pipeline": name, "papers": len(library)})
+    else:
+        click.echo(f"the {len(library):,} papers have what {name} needs")

@@ -29,6 +29,7 @@ class Bar:
         self._indexing: TaskID | None = None
         self._asking: TaskID | None = None
         self._training: TaskID | None = None
+        self._fetching: TaskID | None = None
         self._before = 0
         self._position = 0
         self._records = 0
@@ -80,6 +81,17 @@ class Bar:
             task = self._task(self._asking)
             if task.elapsed:
                 self._progress.update(self._asking, rate=f"{task.completed / task.elapsed:,.0f} queries/s")
+
+    def fetching(self, service: str) -> None:
+        self._fetching = self._progress.add_task(f"fetching from {service}", total=None, rate="")
+
+    def fetched(self, papers: int, total: int | None) -> None:
+        if self._fetching is not None:
+            self._progress.update(self._fetching, completed=papers, total=total, rate=f"{papers:,} papers")
+
+    def say(self, line: str) -> None:
+        """A line for a person, above the bar where there is one."""
+        self._progress.console.print(f"citewell: {line}", markup=False, highlight=False, soft_wrap=True)
 
     def training(self, steps: int) -> None:
         if self._training is not None:

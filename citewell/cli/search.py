@@ -49,14 +49,19 @@ def command(question: str, name: str, size: int, snippets: int, library: Library
 
 def _print(found: list[Found]) -> None:
     from rich.console import Console
+    from rich.table import Table
     from rich.text import Text
 
     console = Console()
     for rank, one in enumerate(found, 1):
-        console.print(Text.assemble((f"{rank:>2} ", "cyan"), (one.paper.title or one.paper.id, "bold")))
-        console.print(Text(f"   {byline(one.paper)}  {one.paper.id}", style="dim"))
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(justify="right", width=2)
+        grid.add_column()
+        grid.add_row(Text(str(rank), "cyan"), Text(one.paper.title or one.paper.id, "bold"))
+        grid.add_row("", Text(f"{byline(one.paper)}  {one.paper.id}", "dim"))
         for passage in one.passages:
-            text = Text(f"   “{passage.text}”")
+            text = Text(f"“{passage.text}”")
             text.highlight_words(passage.words, style="bold yellow", case_sensitive=False)
-            console.print(text)
+            grid.add_row("", text)
+        console.print(grid)
         console.print()

@@ -77,7 +77,7 @@ class InputFile:
 
 
 def input_files(paths: Iterable[Path], distractors: bool = False) -> list[InputFile]:
-    """The files to read, in order: a data set's papers and contexts, a folder's files, or the file itself."""
+    """The files to read, in order: a data set's papers and contexts, Zotero's database, a folder's files, the file itself."""
     found: list[InputFile] = []
     for path in paths:
         if not path.exists():
@@ -96,6 +96,9 @@ def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
             raise CitewellError(f"{path / 'set.toml'} does not name a data set: {error}") from None
         files = _SET_FILES + (("distractors.jsonl.gz", "distractors.jsonl") if distractors else ())
         yield from (InputFile(path / file, name) for file in files if (path / file).is_file())
+    elif (path / "zotero.sqlite").is_file():
+        # Zotero's data folder: what else is in it are older copies of this file, attachments, styles and programs.
+        yield InputFile(path / "zotero.sqlite")
     else:
         for inner in sorted(path.iterdir()):
             if not inner.name.startswith("."):

@@ -1,7 +1,9 @@
 """Papers and their sentences, each lifted by the other.
 
 The best papers of a ranking rise by how near their best sentence is to the query, and sentences of better papers come before
-those of the others. Sentences are compared by the vectors of a static encoder, which the library keeps.
+those of the others. Sentences are compared by the vectors of a static encoder, which the library keeps. Among the few of an
+abstract these tell best which one is meant; among the hundreds of a full text they do not, and there the likeliest are read
+again (`citewell.rerank.close_reading`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from citewell.library.library import Library
 from citewell.papers import Ranking, Reason
+from citewell.rerank.close_reading import CloseReading, spread
 from citewell.retrieve.best import before_the_rest
 from citewell.retrieve.passages import SentenceRanking
 from citewell.retrieve.request import Request
@@ -31,17 +34,23 @@ class Quoted:
     """By task, how much the nearness of its best sentence adds to a paper's score; where a task is not named, nothing."""
     share: float = 0.5
     """How much a paper's score adds to its sentences', which have a spread of 1."""
+    read: dict[str, int] = field(default_factory=dict)
+    """By task, how many sentences of full texts are read again."""
 
     @property
     def _sentences(self) -> Sentences:
         return Sentences(self.encoder, may_lack=True)
+
+    @property
+    def _reading(self) -> CloseReading:
+        return CloseReading()
 
     def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
         """Encode the sentences that have no vector yet."""
         self._sentences.prepare(library, donors)
 
     def weight_versions(self) -> dict[str, str]:
-        return self._sentences.weight_versions()
+        return self._sentences.weight_versions() | (self._reading.weight_versions() if self.read else {})
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
@@ -62,7 +71,10 @@ class Quoted:
         known: dict[int, float] = request.own(self, dict)
         lowest = min((known[num] for num in papers if num in known), default=0.0)
         papers_scores = np.array([known.get(num, lowest) for num in found.papers.tolist()])
-        scores = (found.scores - found.scores.mean()) / (found.scores.std() or 1.0) + self.share * papers_scores
+        scores = spread(found.scores)
+        if most := self.read.get(request.query.task, 0):
+            scores = self._reading.scores(request, found, scores, most)
+        scores += self.share * papers_scores
         order = np.argsort(-scores, kind="stable")
         return SentenceRanking(found.papers[order], found.places[order], scores[order])
 

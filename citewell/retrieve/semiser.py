@@ -43,13 +43,13 @@ class Semiser:
         return request.remember(f"nearest of {self}", lambda: self._rank(request))
 
     def _rank(self, request: Request) -> Ranking:
+        asked = semiser.load(self.model).question(request.query.text())
         held = sentence_vectors.open_vectors(request.library, self.model)
         if held is None:
             raise CitewellError(
                 f"the sentences of {request.library.folder} have no vectors of {self.model!r};"
-                f" make them in Python: citewell.prepare(library, {self.model!r})"
+                " 'citewell library encode --pipeline' with the name of your pipeline makes them"
             )
-        asked = semiser.load(self.model).question(request.query.text())
         near = np.concatenate(
             [
                 np.zeros(0, np.float32),

@@ -33,7 +33,7 @@ class Sentences(Dense):
         cosines = self._kept(request, papers)
         lacking = [num for num in texts if len(cosines[num]) != len(texts[num])]
         if lacking:
-            made = self._made([sentence.text for num in lacking for sentence in texts[num]]) @ self._vector(request)
+            made = self.near(request, [sentence.text for num in lacking for sentence in texts[num]])
             ends = np.cumsum([len(texts[num]) for num in lacking])
             cosines |= dict(zip(lacking, np.split(made, ends[:-1]), strict=True))
         counts = [len(cosines[num]) for num in texts]
@@ -50,11 +50,12 @@ class Sentences(Dense):
         cosines, counts = near.all_cosines(self._vector(request), np.array(papers, np.int64))
         return dict(zip(papers, np.split(cosines, np.cumsum(counts)[:-1]), strict=True))
 
-    def _made(self, texts: Sequence[str]) -> Floats:
-        made = encoder.load(self.encoder)
-        if isinstance(made, ReadsPapers):
-            return made.papers([PaperText(abstract=text) for text in texts])
-        return made.encode(texts)
+    def near(self, request: Request, texts: Sequence[str]) -> Floats:
+        """How near some texts are to the query, encoded now."""
+        reads = encoder.load(self.encoder)
+        if isinstance(reads, ReadsPapers):
+            return reads.papers([PaperText(abstract=text) for text in texts]) @ self._vector(request)
+        return reads.encode(texts) @ self._vector(request)
 
     def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
         return {}  # the pipeline quotes the sentence itself

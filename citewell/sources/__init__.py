@@ -22,11 +22,13 @@ from citewell.sources.source import InputError, Source
 Record = Paper | Context | Problem
 
 READERS = (
+    "zotero",
     "jats",
     "pubmed",
     "acl_anthology",
     "dblp",
     "arxiv_oai",
+    "arxiv_atom",
     "openalex",
     "semantic_scholar",
     "arxiv_snapshot",

@@ -16,6 +16,7 @@ from citewell.sources import READERS, find_reader, reader
 FILES = {
     "acl.xml": "acl_anthology",
     "arxiv_raw.xml": "arxiv_oai",
+    "arxiv_atom.xml": "arxiv_atom",
     "dblp.xml": "dblp",
     "jats.xml": "jats",
     "pubmed.xml": "pubmed",

@@ -18,6 +18,7 @@ SEEDS = {
     "acl_anthology": "acl.xml",
     "dblp": "dblp.xml",
     "arxiv_oai": "arxiv_raw.xml",
+    "arxiv_atom": "arxiv_atom.xml",
 }
 
 

@@ -87,7 +87,7 @@ def test_recipes_have_every_number_in_them() -> None:
 
 def test_a_recipe_that_cannot_be_used_is_said_so(tmp_path: Path, recipe_files: dict[str, Path], set_folder: Path) -> None:
     path = tmp_path / "mine.toml"
-    assert "no recipe 'magic'; choose one of cross-encoder, doc2vec" in refusal("magic")
+    assert "no recipe 'magic'; choose one of claims, cross-encoder, doc2vec" in refusal("magic")
     assert f"{path} cannot be read" in refusal(path)
     path.write_text("kind = ")
     assert f"{path} cannot be used" in refusal(path)

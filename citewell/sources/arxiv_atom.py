@@ -1,0 +1,63 @@
+"""arXiv's answers to queries: an Atom feed with one <entry> a paper.
+
+The feed names the version that was found; a paper's date is that of its first one (<published>). Where arXiv has something to
+complain about, the feed holds one entry called "Error", whose summary says what.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml.etree import _Element
+
+from citewell.identifiers import canonical, recognise
+from citewell.papers import Paper, Problem
+from citewell.sources import clean
+from citewell.sources.source import Source
+from citewell.sources.xml import Fields, RecordError, opening, papers, text_at
+from citewell.text.accents import accented
+
+NAME = "arXiv Atom"
+NO_ID = "the entry has no arXiv id"
+
+_DIGIT = re.compile(r"\d")
+"""As in arXiv's harvest: subjects with digits are class codes, which say nothing to a reader."""
+_EXTRA = {"journal_ref": "journal-ref", "comment": "note"}
+
+
+def matches(head: bytes) -> bool:
+    root, begun = opening(head)
+    return root == "feed" and ("arxiv.org/schemas/atom" in begun or "://arxiv.org/api" in begun or "://arxiv.org/abs" in begun)
+
+
+def read(source: Source) -> Iterator[Paper | Problem]:
+    return papers(source, ["entry"], _paper)
+
+
+def _paper(entry: _Element) -> Paper:
+    fields = Fields(entry)
+    if "/api/errors" in fields.first("id"):
+        raise RecordError(f"arXiv answered with an error: {fields.first('summary')}")
+    own = recognise(fields.first("id")) or ""
+    if not own.startswith("arxiv:"):
+        raise RecordError(NO_ID)
+    title = accented(fields.first("title"))
+    if not title:
+        raise RecordError(f"{own} has no title")
+    published = clean.date(fields.first("published")[:10])
+    extra = {name: accented(fields.first(tag)) for tag, name in _EXTRA.items()}
+    extra |= {"type": "preprint", "url": f"https://arxiv.org/abs/{own.removeprefix('arxiv:')}"}
+    return Paper(
+        title=title,
+        abstract=accented(fields.first("summary")),
+        authors=[name for author in entry.iterfind("{*}author") if (name := accented(text_at(author, "{*}name")))],
+        year=clean.year(published),
+        date=published,
+        venue=extra["journal-ref"] or "arXiv",
+        ids=clean.unique([own, *(canonical("doi", doi) or "" for doi in fields.first("doi").split())]),
+        keywords=clean.unique(
+            term for category in entry.iterfind("{*}category") if not _DIGIT.search(term := category.get("term", ""))
+        ),
+        extra={name: value for name, value in extra.items() if value},
+    )

@@ -1,0 +1,46 @@
+"""What the tests of fetching share: the server of made-up services, and a line to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_services import ROOTS, Services
+
+from citewell.fetch import Line, service
+from citewell.fetch.cache import Cache
+from citewell.fetch.http import Polite
+
+KEYS = ("OPENALEX_API_KEY", "S2_API_KEY", "NCBI_API_KEY", "CROSSREF_PLUS_TOKEN", "CITEWELL_EMAIL")
+
+
+@pytest.fixture(autouse=True)
+def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests, their keys stay out of them."""
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def services() -> Iterator[Services]:
+    server = Services()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def line(services: Services, tmp_path: Path) -> Iterator[Callable[..., Line]]:
+    """Opens lines to services at the local server; they share a cache, as two runs would."""
+    opened: list[Line] = []
+
+    def open_line(name: str, refresh: bool = False, max_age: float = 3600.0, **given: Any) -> Line:
+        settings = {"address": f"{services.address}/{ROOTS[name]}", "interval": 0.0, "pause": 0.01} | given
+        cache = Cache(tmp_path / "cache" / name, max_age, refresh)
+        opened.append(Line(Polite(service(name).SITE, cache.folder, **settings), cache))
+        return opened[-1]
+
+    yield open_line
+    for each in opened:
+        each.close()

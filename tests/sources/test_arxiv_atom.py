@@ -1,0 +1,48 @@
+"""arXiv's answers to queries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reading import DATA, papers, problems, taken
+
+from citewell.papers import Paper
+from citewell.sources import arxiv_atom
+
+FILE = DATA / "arxiv_atom.xml"
+
+
+def test_entries_become_papers() -> None:
+    found = taken(arxiv_atom, FILE)
+    assert problems(found) == []
+    assert papers(found)[0] == Paper(
+        title="Counting boats in the harbour of Malmö",
+        abstract="We count boats, and gulls.",
+        authors=["Mira Holt", "Jon Pike"],
+        year=2019,
+        date="2019-03-04",
+        venue="J. Harbours 3 (2020) 1-9",
+        ids=["arxiv:1903.01234", "doi:10.1000/harbour"],
+        keywords=["cs.CV", "quant-ph"],
+        extra={
+            "journal-ref": "J. Harbours 3 (2020) 1-9",
+            "note": "9 pages",
+            "type": "preprint",
+            "url": "https://arxiv.org/abs/1903.01234",
+        },
+    )
+    assert (papers(found)[1].ids, papers(found)[1].venue) == (["arxiv:hep-th/9901001"], "arXiv")
+
+
+def test_complaints_and_broken_entries_cost_only_themselves(tmp_path: Path) -> None:
+    written = FILE.read_text()
+    complaint = "<entry><id>http://arxiv.org/api/errors#x</id><title>Error</title><summary>incorrect id</summary></entry>"
+    broken = "<entry><id>http://arxiv.org/abs/1903.1</id><title>a & b</entry>"
+    found = taken(
+        arxiv_atom, written.replace("<entry>", f"{complaint}{broken}<entry><id/></entry><entry>", 1).encode(), tmp_path
+    )
+    assert len(papers(found)) == 2
+    reasons = [problem.reason for problem in problems(found)]
+    assert reasons[0] == "arXiv answered with an error: incorrect id"
+    assert reasons[-1] == "the entry has no arXiv id"
+    assert len(reasons) == 3

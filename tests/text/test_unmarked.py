@@ -1,0 +1,172 @@
+"""Sentences without their citations: nothing is left that tells that there was one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from itertools import islice
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citewell.evaluate.claims import of_sentences
+from citewell.text.sentences import split_sentences
+from citewell.text.unmarked import marked, unmarked, woven
+
+ELIFE = Path(__file__).parents[3] / "shared" / "data" / "elife"
+
+FORMS = (
+    " ( OTHERCIT )",
+    " (OTHERCIT)",
+    " [OTHERCIT]",
+    " [ OTHERCIT , OTHERCIT ]",
+    " OTHERCIT",
+    " OTHERCIT , OTHERCIT and OTHERCIT",
+    " (reviewed in OTHERCIT )",
+    " (reviewed in [ OTHERCIT ])",
+    " (e.g. OTHERCIT , but see OTHERCIT )",
+    " (see OTHERCIT for a review)",
+    " ( OTHERCIT ; OTHERCIT ; this study)",
+    " (for reviews, see OTHERCIT and OTHERCIT )",
+    " ( OTHERCIT , p. 12)",
+)
+"""How citations that are no word of the sentence stand in papers."""
+TRACES = {
+    "two spaces": r"\s\s",
+    "a space before a stop": r"\s[,.;:)\]]",
+    "a space behind a bracket": r"[(\[]\s",
+    "empty brackets": r"\(\W*\)|\[\W*\]",
+    "a dangling comma": r"[,;:][,;:.)\]]|[(\[][,;:]",
+    "a preposition without its noun": r"\b(?:by|from|with|of|see)(?:[.;)]| (?:and|or|is|was|are|have|has)\b)",
+    "an empty example": r"\((?:e\.g\.?|i\.e\.?|cf\.?|see|see also|reviewed in),?\)",
+    "no full stop": r"[^.!?\"')\]\u201d\u2019]$",
+}
+
+_FORM = re.compile(r" ?(?:\([^()\[\]]*OTHERCIT[^()\[\]]*\)|\[[^()\[\]]*OTHERCIT[^()\[\]]*\])")
+_CONTENT = re.compile(r"\d|(?!OTHERCIT)\b\w*[A-Z]")
+"""What is no lead to a citation, but says something of its own."""
+
+plain_words = st.lists(
+    st.sampled_from("boats gulls tides harbours count move slowly large grey nearby".split()), min_size=5, max_size=14
+)
+
+
+@given(plain_words, st.data())
+def test_a_citation_leaves_nothing_behind(words: list[str], data: st.DataObject) -> None:
+    sentence = f"The {' '.join(words)} (Figure 2), early."
+    ends = [
+        found.end()
+        for found in re.finditer(r"\b[a-z]+\b(?! \()", sentence)
+        if "(" not in sentence[found.start() - 1 : found.end()]
+    ]
+    places = sorted(data.draw(st.sets(st.sampled_from([at for at in ends if at > 5]), min_size=1, max_size=3)), reverse=True)
+    cited = sentence
+    for at in places:
+        cited = f"{cited[:at]}{data.draw(st.sampled_from(FORMS))}{cited[at:]}"
+    assert marked(cited)
+    assert unmarked(cited) == sentence
+
+
+@pytest.mark.parametrize(
+    ("cited", "left"),
+    [
+        ("Boats drift (Figure 2; OTHERCIT ).", "Boats drift (Figure 2)."),
+        ("Boats drift ( OTHERCIT ; Figure 2A,B).", "Boats drift (Figure 2A,B)."),
+        ("Boats (large ones, OTHERCIT ) drift.", "Boats (large ones) drift."),
+        ("Both (rowing [ OTHERCIT ] and sailing boats [ OTHERCIT ]) drift.", "Both (rowing and sailing boats) drift."),
+        ("We used the counter (Counter by OTHERCIT ).", "We used the counter (Counter)."),
+        ("Boats ( n = 4 ) drift , slowly .", "Boats (n = 4) drift, slowly."),
+    ],
+)
+def test_what_else_stands_in_the_brackets_stays(cited: str, left: str) -> None:
+    assert unmarked(cited) == left
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Boats were counted as described by OTHERCIT .",
+        "OTHERCIT found that gulls are no boats.",
+        "Finally, OTHERCIT count gulls too.",
+        "The count of OTHERCIT was too high.",
+        "This is shown in [ OTHERCIT ] and elsewhere.",
+    ],
+)
+def test_a_citation_that_is_a_word_is_told(sentence: str) -> None:
+    assert woven(sentence)
+    assert not of_sentences([sentence], "").judged[0]
+
+
+def test_one_that_is_none_is_not() -> None:
+    assert not woven("Boats OTHERCIT drift, and gulls ( OTHERCIT ) do not.")
+    assert not woven("Boats drift by night.")
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_tidied_once_for_all(text: str) -> None:
+    assert unmarked(unmarked(text)) == unmarked(text)
+    assert not marked(unmarked(f"{text} OTHERCIT {text}"))
+
+
+@pytest.fixture(scope="module")
+def elife() -> list[tuple[str, bool]]:
+    """Sentences of real papers with their marks, and whether they cite."""
+    found = []
+    with gzip.open(ELIFE / "paragraphs.jsonl.gz", "rt") as lines:
+        for line in islice(lines, 0, 24_000, 12):
+            sentences = split_sentences(json.loads(line)["text"])
+            passage = of_sentences(sentences, "")
+            for sentence, cites, judged in zip(sentences, passage.cites, passage.judged, strict=True):
+                found += [(sentence, bool(cites))] if judged else []
+    return found
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
+def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not(elife: list[tuple[str, bool]]) -> None:
+    texts = {kind: [unmarked(text) for text, cites in elife if cites is kind] for kind in (True, False)}
+    assert min(map(len, texts.values())) > 3000
+    for name, pattern in TRACES.items():
+        cited, uncited = (np.mean([bool(re.search(pattern, text)) for text in texts[kind]]) for kind in (True, False))
+        assert cited <= uncited + 0.002, f"{name}: {cited:.4f} of those that cite, {uncited:.4f} of the others"
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
+def test_nothing_can_be_learned_from_where_a_citation_stood(elife: list[tuple[str, bool]]) -> None:
+    """Into every other sentence that does not cite goes a citation as papers write it; shapes alone must not tell which."""
+    forms = [form[0] for text, cites in elife if cites for form in _FORM.finditer(text) if not _CONTENT.search(form[0])]
+    plain = [text for text, cites in elife if not cites and text.endswith(".")]
+    draw = random.Random(1)
+    draw.shuffle(plain)
+    put = np.arange(len(plain)) % 2 == 0
+    cited = [f"{text[:-1]}{draw.choice(forms)}." if here else text for text, here in zip(plain, put, strict=True)]
+    assert len(set(forms)) > 20
+    assert told_apart([text.replace("OTHERCIT", "") for text in cited], put) > 0.99
+    assert told_apart([unmarked(text) for text in cited], put) < 0.54
+
+
+def told_apart(texts: list[str], kinds: npt.NDArray[np.bool_]) -> float:
+    """How well (area under the curve) a logistic regression on the shapes of one half tells the kinds in the other."""
+    shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "w", text)) for text in texts]
+    rows = np.zeros((len(texts), 2048))
+    for at, shape in enumerate(shapes):
+        for piece in {shape[-5:], *(shape[begin : begin + 3] for begin in range(len(shape)))}:
+            rows[at, crc32(piece.encode()) % rows.shape[1]] = 1
+    rows = rows[:, rows.sum(axis=0) > 10]
+    order = np.random.default_rng(1).permutation(len(rows))
+    learned, asked = rows[order[::2]], rows[order[1::2]]
+    wanted, hidden = kinds[order[::2]], kinds[order[1::2]]
+    weights = np.zeros(rows.shape[1])
+    for _ in range(200):
+        weights += 2 * learned.T @ (wanted - 1 / (1 + np.exp(-learned @ weights))) / len(learned)
+    ranks = np.argsort(np.argsort(asked @ weights))
+    right = int(hidden.sum())
+    return float((ranks[hidden].sum() - right * (right - 1) / 2) / (right * (len(hidden) - right)))
