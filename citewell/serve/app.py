@@ -22,7 +22,6 @@ from citewell.serve.limits import BodySize, Rate
 from citewell.serve.messages import RefusedError
 from citewell.serve.routes import adding, asking, papers
 from citewell.serve.security import SafeHeaders, SameOrigin, Token
-from citewell.serve.settings import Settings
 
 PAGE = Path(__file__).with_name("page")
 _DRAFT_BYTES = 20_000_000
@@ -46,12 +45,12 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make(settings: Settings) -> FastAPI:
+def make(desk: Desk) -> FastAPI:
     """The application for one library."""
+    settings = desk.settings
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        desk = app.state.desk = Desk(settings)
         desk.start()
         try:
             yield
@@ -68,6 +67,7 @@ def make(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         responses=_REFUSALS,
     )
+    app.state.desk = desk
     for module in (asking, papers, adding):
         app.include_router(module.router)
     app.mount("/static", StaticFiles(directory=PAGE))

@@ -14,6 +14,7 @@ from citewell.errors import CitewellError
 from citewell.library import schema
 from citewell.library.library import Library
 from citewell.serve.app import make
+from citewell.serve.desk import Desk
 from citewell.serve.security import is_loopback
 from citewell.serve.settings import Settings
 
@@ -80,8 +81,10 @@ class _Server(uvicorn.Server):
 
 def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until SIGINT or SIGTERM; requests under way get a few seconds, a job goes on with the next server."""
+    desk = Desk(settings)
+    desk.jobs.claim()
     config = uvicorn.Config(
-        make(settings),
+        make(desk),
         log_level="warning",
         access_log=False,
         proxy_headers=False,  # a client must not choose the address that it is known by
