@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import json
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
@@ -51,7 +52,7 @@ class Load:
         self._url = url
         self._asked = asked
         self._pause = pause
-        self._next = 0
+        self.asked = 0
         self.seconds: list[float] = []
         self.errors: Counter[str] = Counter()
 
@@ -63,8 +64,8 @@ class Load:
         await asyncio.sleep(self._pause * share)  # so that clients which pause do not all ask at once
         async with httpx.AsyncClient(base_url=self._url, timeout=60, trust_env=False) as client:
             while (asked_at := time.monotonic()) < end:
-                body = self._asked[self._next % len(self._asked)]
-                self._next += 1
+                body = self._asked[self.asked % len(self._asked)]
+                self.asked += 1
                 try:
                     answer = await client.post("/api/suggest", content=body, headers={"Content-Type": "application/json"})
                     error = "" if answer.status_code == 200 and answer.json()["suggestions"] else f"status {answer.status_code}"
@@ -86,9 +87,13 @@ def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: 
             assert server.stdout is not None
             url = json.loads(server.stdout.readline())["url"]
             load = Load(url, bodies(library, pipeline), pause)
+            before = time.process_time()
             asyncio.run(load.run(clients, seconds))
+            ours = time.process_time() - before
         finally:
             server.send_signal(signal.SIGTERM)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    asked = max(1, load.asked)
     quantiles = np.quantile(load.seconds, (0.5, 0.95, 0.99, 1.0)).tolist() if load.seconds else [float("nan")] * 4
     names = ("median", "p95", "p99", "worst")
     return {
@@ -100,6 +105,8 @@ def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: 
         "a second": len(load.seconds) / seconds,
         "errors": dict(load.errors),
         **dict(zip(names, quantiles, strict=True)),
+        "server's CPU a question": (usage.ru_utime + usage.ru_stime) / asked,
+        "clients' CPU a question": ours / asked,
     }
 
 
@@ -118,9 +125,10 @@ def main() -> None:
         print(json.dumps(found))
         return
     errors = ", ".join(f"{count} {name}" for name, count in found["errors"].items()) or "none"
-    print("| pipeline | clients | pause | answers a second | errors | median | p95 | p99 | worst |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    times = " | ".join(f"{1000 * found[name]:.0f} ms" for name in ("median", "p95", "p99", "worst"))
+    shown = ("median", "p95", "p99", "worst", "server's CPU a question", "clients' CPU a question")
+    print(f"| pipeline | clients | pause | answers a second | errors | {' | '.join(shown)} |")
+    print(f"{'|---' * (5 + len(shown))}|")
+    times = " | ".join(f"{1000 * found[name]:.3g} ms" for name in shown)
     print(f"| {given.pipeline} | {given.clients} | {given.pause:g} s | {found['a second']:.0f} | {errors} | {times} |")
 
 
