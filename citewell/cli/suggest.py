@@ -10,7 +10,7 @@ import click
 
 from citewell.answers import Answers, of_several
 from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
-from citewell.draft.plain import read_draft
+from citewell.draft import read
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Query
@@ -93,14 +93,14 @@ def _from_options(title: str, abstract: str, context: str, topic: str) -> Query:
 
 def queries_of_draft(path: Path, task: str | None) -> list[Query]:
     """The whole draft and each of its gaps, or only what `task` names."""
-    draft = read_draft(path)
+    draft = read(path)
     queries = []
     if task in (None, "global"):
         queries.append(Query("global", draft.title, draft.abstract))
     if task in (None, "local"):
-        queries += [Query("local", draft.title, draft.abstract, slot.context) for slot in draft.slots]
+        queries += [Query("local", draft.title, draft.abstract, slot.context) for slot in draft.slots if slot.gap]
     if task == "paragraph":
-        queries += [Query("paragraph", draft.title, draft.abstract, topic) for topic in draft.topics]
+        queries += [Query("paragraph", draft.title, draft.abstract, each.sentences[0].text) for each in draft.paragraphs]
     if not queries:
         raise CitewellError(f"{path} has no gap to fill: mark the places where a citation is missing with [?]")
     return queries
