@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import os
+import shutil
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,3 +81,31 @@ class Folder:
             return full, text
         self.missing.append(name)
         return None
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that at any moment, whatever happens, either the old one or the new one is there, whole."""
+    path = path.resolve()  # where it is a link, what it leads to is written
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        beside = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+            if path.exists():
+                shutil.copymode(path, beside)
+            else:
+                beside.chmod(0o666 & ~_umask())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise CitewellError(f"{path} cannot be written: {error.strerror or error}; check the folder's permissions") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

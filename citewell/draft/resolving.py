@@ -30,10 +30,10 @@ def found(entry: Paper, library: Library) -> int | None:
     if number is not None or not entry.title:
         return number
     candidates = library.store.papers(library.store.titled(entry.title))
-    return next((number for number, paper in candidates.items() if _same(entry, paper)), None)
+    return next((number for number, paper in candidates.items() if same_title(entry, paper)), None)
 
 
-def _same(one: Paper, other: Paper) -> bool:
+def same_title(one: Paper, other: Paper) -> bool:
     """Whether two works of one title agree in what both say of year and authors, and say something of one of these."""
     agree = []
     if one.year is not None and other.year is not None:

@@ -33,8 +33,8 @@ MARKDOWN = [
     *"\n|\n\n|\r\n| |. |A sentence. |Word |é|\U0001f600|\n===\n|title: x\n|\n- item|\n1. one|\n> quote|\n: def".split("|"),
     "\n| a | b |\n",
 ]
-HOSTILE = r"""{ [ \a[ $ \iffalse~ \begin{verbatim} \begin{x} ` <!-- * @a~ [@a] \cite{a} ^[ ![ \newcommand{\a}{ \verb| \( \footnote{
->~ a.b~ - % [?] \newcommand{\a}{\a\a}\a""".split()
+HOSTILE = r"""{ [ \a[ $ \iffalse~ \begin{verbatim} \begin{x} ` <!-- * @a~ [@a] \cite{a} ^[ ![ \newcommand{\a}{ \verb| \(
+\footnote{ >~ a.b~ - % [?] \newcommand{\a}{\a\a}\a""".split()
 
 
 def consistent(draft: Draft, text: str) -> None:

@@ -81,6 +81,35 @@ def test_a_project_brings_its_files_along(served: Served) -> None:
     assert [entry["id"] for entry in found["bibliography"]] == ["gulls"]
 
 
+def test_chosen_papers_come_into_text_and_bibliography(served: Served) -> None:
+    found = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB}).json()
+    first, second, _ = found["slots"]
+    choices = [
+        {"begin": first["begin"], "end": first["end"], "ids": ["doi:10.1000/harbour", "gulls"]},
+        {"begin": second["begin"], "end": second["end"], "ids": ["tides"]},
+    ]
+    answer = served.client.post("/api/accept", json={"text": LATEX, "form": "latex", "choices": choices, "bibliography": BIB})
+    assert answer.status_code == 200, answer.text
+    accepted = shapes.AcceptedShape.model_validate(answer.json())
+    harbour, tides = accepted.keys["doi:10.1000/harbour"], accepted.keys["tides"]
+    assert accepted.keys["gulls"] == "reis"  # which its bibliography has already
+    assert f"photographs \\cite{{{harbour}, reis}}." in accepted.text
+    assert f"\\cite{{reis, {tides}}}, as" in accepted.text
+    assert accepted.bibliography.startswith(BIB)
+    assert accepted.bibliography.count("@") == 3
+    again = served.client.post("/api/draft", json={"text": accepted.text, "bibliography": accepted.bibliography}).json()
+    assert [slot["papers"] for slot in again["slots"]] == [["harbour", "gulls"], ["gulls", "tides"], []]
+
+
+def test_a_choice_that_cannot_be_taken_is_told(served: Served) -> None:
+    for choice, status in (
+        ({"begin": 5, "end": 10**9, "ids": ["tides"]}, 422),
+        ({"begin": 5, "end": 5, "ids": ["nobody"]}, 404),
+    ):
+        answer = served.client.post("/api/accept", json={"text": LATEX, "form": "latex", "choices": [choice]})
+        assert answer.status_code == status
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../../../../../../etc/passwd", "parts/../../../../../etc/passwd"])
 def test_a_project_takes_in_nothing_from_elsewhere(served: Served, path: str) -> None:
     data = zipped({"main.tex": LATEX.replace("/etc/passwd", path), "parts/x.tex": "x", path: "root:of:the:archive"})

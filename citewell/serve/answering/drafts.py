@@ -6,9 +6,13 @@ those are all that its manuscript can take in (see `uploads`).
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from citewell.draft import parse, resolved
+from citewell.draft.accepting import Choice, accepted
+from citewell.draft.taking import keys_for, with_entries
 from citewell.library.library import Library
 from citewell.papers import Draft, Place
 from citewell.serve.answering import Given
@@ -30,18 +34,13 @@ def draft_file(library: Library, given: Given, attached: bytes = b"") -> object:
 
 def check(library: Library, given: Given, attached: bytes = b"") -> object:
     """What ``citewell check --json`` says."""
-    try:
-        from citewell.draft.audit import audited
-    except ImportError:
-        raise RefusedError(501, "this version of citewell cannot check drafts yet") from None
-    return audited(_parsed(given), library)
+    if find_spec("citewell.draft.audit") is None:
+        raise RefusedError(501, "this version of citewell cannot check drafts yet")
+    return import_module("citewell.draft.audit").audited(_parsed(given), library)
 
 
 def accept(library: Library, given: Given, attached: bytes = b"") -> object:
     """The text with citations in it, and the bibliography with the entries that they need."""
-    from citewell.draft.accepting import Choice, accepted
-    from citewell.draft.taking import keys_for, with_entries
-
     read = _parsed(given)
     names = list(dict.fromkeys(name for choice in given["choices"] for name in choice["ids"]))
     numbers = {name: numbered(library, name) for name in names}
