@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.options import brief, byline, filter_options, json_option, library_option, print_json, tell, warn
+from citewell.answers import of_suggestions
+from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Place, Query, Suggestion
@@ -190,19 +191,16 @@ def answers_as_json(answers: Sequence[Answer]) -> object:
 
 
 def _result(answer: Answer) -> dict[str, Any]:
-    query = answer.query
-    suggestions = [{"rank": s.rank, **brief(s.paper), "score": s.score, "reasons": s.reasons} for s in answer.suggestions]
-    asked: dict[str, Any] = {"title": query.title, "abstract": query.abstract, "context": query.context}
-    result: dict[str, Any] = {"task": query.task, "query": asked, "suggestions": suggestions}
+    result = of_suggestions(answer.query, answer.suggestions)
     if answer.asked is None or answer.manuscript is None:
         return result
     manuscript = answer.manuscript
-    asked["known"] = query.known
+    result["query"]["known"] = answer.query.known
     if (place := answer.asked.place) is not None:
         result["place"] = _place(manuscript, place)
     if answer.asked.slot is not None:
         result |= {"gap": manuscript.gap_number(answer.asked.slot), "note": answer.asked.slot.note}
-    if query.task == "global":
+    if answer.query.task == "global":
         result["cites"] = [{"key": key, "id": manuscript.cited.get(key)} for key in manuscript.cited_keys()]
     return result
 

@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from citewell import __version__
+from citewell.answers import of_suggestion
 from citewell.draft.audit import ABOUT, KINDS, Finding
-from citewell.papers import Draft, Place, Suggestion
+from citewell.papers import Draft, Place
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _COMMANDS = {"note": "notice", "warning": "warning", "error": "error"}
@@ -39,14 +40,8 @@ def _finding(name: str, finding: Finding) -> dict[str, Any]:
         found["key"] = finding.key
     if finding.score is not None:
         found["score"] = finding.score
-        found["suggestions"] = [_suggestion(each) for each in finding.suggestions]
+        found["suggestions"] = [of_suggestion(each) for each in finding.suggestions]
     return found
-
-
-def _suggestion(each: Suggestion) -> dict[str, Any]:
-    paper = each.paper
-    said = {"id": paper.id, "title": paper.title, "authors": paper.authors, "year": paper.year, "venue": paper.venue}
-    return {"rank": each.rank, **said, "score": each.score, "reasons": each.reasons}
 
 
 def path_of(name: str, place: Place) -> str:

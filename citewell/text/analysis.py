@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -79,11 +79,14 @@ class Vocabulary:
     def __init__(self) -> None:
         self.hashes: list[int] = [0]
         """The hash of each term, by its number."""
+        self.hash_of = _Memory(lambda token: self.hashes[self.number(token)])
+        """The hash of each token's term, 0 for a stop word."""
         self._by_piece = _Memory(self._number)
         self._phrases: list[Numbers] = [np.zeros(0, np.int32)]
         self._by_token: dict[bytes, int] = {}
         self._by_hash: dict[int, int] = {}
         self._stemmer = Stemmer.Stemmer("english", 0)
+        self._learning = Lock()
 
     def __len__(self) -> int:
         return len(self._by_piece)
@@ -123,7 +126,8 @@ class Vocabulary:
         """The number of one token's term, new where it was never seen."""
         known = self._by_token.get(token)
         if known is None:
-            known = self._by_token[token] = self._learn(token.decode())
+            with self._learning:  # two threads may meet two new words at once; known ones wait for nobody
+                known = self._by_token[token] = self._learn(token.decode())
         return known
 
     def _learn(self, word: str) -> int:
@@ -136,6 +140,10 @@ class Vocabulary:
         return number
 
 
+_MOST_REMEMBERED = 1_000_000
+"""A process that answers for years, and is asked nonsense, must not remember every word of it."""
+
+
 @lru_cache(maxsize=1)
 def _query_vocabulary() -> Vocabulary:
     return Vocabulary()
@@ -143,10 +151,14 @@ def _query_vocabulary() -> Vocabulary:
 
 def terms(text: str) -> dict[int, tuple[str, float]]:
     """Each term of `text`: its hash, the word by which it first appears, and how often it does."""
-    vocabulary = _query_vocabulary()
+    hashes = _query_vocabulary().hash_of
+    if len(hashes) > _MOST_REMEMBERED:
+        _query_vocabulary.cache_clear()
     found: dict[int, tuple[str, float]] = {}
-    for token, count in Counter(tokens(text)).items():
-        if term := vocabulary.hashes[vocabulary.number(token)]:
-            word, times = found.get(term) or (token.decode(), 0)
-            found[term] = word, times + count
+    for token in tokens(text):
+        if term := hashes[token]:
+            if known := found.get(term):
+                found[term] = known[0], known[1] + 1
+            else:
+                found[term] = token.decode(), 1
     return found

@@ -1,0 +1,198 @@
+"""Many clients at once: ``python -m benchmarks.load LIBRARY [--clients 50] [--seconds 60] [--pipeline fast] [--pause 0]``.
+
+Starts a server of its own on loopback. Each client asks for what to cite at a gap, waits for the answer, pauses, and asks of
+the next; with no pause, which is the default, so many requests are always under way. The gaps are the library's own contexts,
+each with the title and abstract of the paper that it stands in. Clients and server share the machine.
+
+``--threads N`` asks without a server: threads of one process, each with the library opened for itself. That is why the server
+has processes instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from citewell import pipeline as pipelines
+from citewell.library import schema
+from citewell.library.library import Library
+from citewell.papers import Query
+from citewell.retrieve import scoring
+
+_GAPS = 5_000
+_PATIENCE = 60.0
+_FIRST_SECONDS = 3.0
+"""Answers of the first seconds are not counted: the processes are still warming up."""
+
+
+def bodies(library: Path, pipeline: str) -> list[bytes]:
+    """What is asked, in an order of no meaning."""
+    with sqlite3.connect(f"{(library / schema.FILE).absolute().as_uri()}?mode=ro", uri=True) as db:
+        rows = db.execute(
+            "SELECT text, title, abstract FROM contexts JOIN papers ON papers.num = citing"
+            " ORDER BY contexts.num * 7919 % 10007, contexts.num LIMIT ?",
+            (_GAPS,),
+        ).fetchall()
+    return [
+        json.dumps({"context": text, "title": title[:2000], "abstract": abstract[:50_000], "pipeline": pipeline}).encode()
+        for text, title, abstract in rows
+    ]
+
+
+class Load:
+    """The clients of one run, and what they have seen."""
+
+    def __init__(self, url: str, bodies: list[bytes], pause: float) -> None:
+        self._url = url
+        self._bodies = bodies
+        self._pause = pause
+        self.asked = 0
+        self.seconds: list[float] = []
+        self.errors: Counter[str] = Counter()
+
+    async def run(self, clients: int, seconds: float) -> None:
+        start = time.monotonic() + _FIRST_SECONDS
+        await asyncio.gather(*(self._client(start, start + seconds, number / clients) for number in range(clients)))
+
+    async def _client(self, start: float, end: float, share: float) -> None:
+        await asyncio.sleep(self._pause * share)  # so that clients which pause do not all ask at once
+        connection = Connection(self._url)
+        while (asked_at := time.monotonic()) < end:
+            body = self._bodies[self.asked % len(self._bodies)]
+            self.asked += 1
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    status, content = await connection.post("/api/suggest", body)
+                error = "" if status == 200 and json.loads(content)["suggestions"] else f"status {status}"
+            except (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError) as trouble:
+                error = type(trouble).__name__
+                connection = Connection(self._url)
+            if error:
+                self.errors[error] += 1
+            elif asked_at >= start:
+                self.seconds.append(time.monotonic() - asked_at)
+            await asyncio.sleep(self._pause)
+
+
+class Connection:
+    """One connection that is kept open. By hand: a client library spends as much of the two cores as half an answer does."""
+
+    def __init__(self, url: str) -> None:
+        place = urlsplit(url)
+        self._host, self._port = str(place.hostname), place.port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and body of the answer."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._host, self._port)
+        reader, writer = self._streams
+        given = {"Host": self._host, "Content-Type": "application/json", "Content-Length": len(body)}
+        head = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+        writer.write(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body)
+        lines = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+        length = next(int(line.partition(b":")[2]) for line in lines if line.startswith(b"content-length:"))
+        return int(lines[0].split()[1]), await reader.readexactly(length)
+
+
+def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: float, workers: int) -> dict[str, Any]:
+    """Start a server, load it, stop it."""
+    command = [sys.executable, "-m", "citewell", "serve", "--no-open", "--port", "0", "--json", "--library", str(library)]
+    command += ["--workers", str(workers)] if workers else []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "CITEWELL_BACKGROUND": "off"}) as server:
+        try:
+            assert server.stdout is not None
+            url = json.loads(server.stdout.readline())["url"]
+            load = Load(url, bodies(library, pipeline), pause)
+            before = time.process_time()
+            asyncio.run(load.run(clients, seconds))
+            ours = time.process_time() - before
+        finally:
+            server.send_signal(signal.SIGTERM)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    asked = max(1, load.asked)
+    quantiles = np.quantile(load.seconds, (0.5, 0.95, 0.99, 1.0)).tolist() if load.seconds else [float("nan")] * 4
+    names = ("median", "p95", "p99", "worst")
+    return {
+        "pipeline": pipeline,
+        "clients": clients,
+        "pause": pause,
+        "seconds": seconds,
+        "answers": len(load.seconds),
+        "a second": len(load.seconds) / seconds,
+        "errors": dict(load.errors),
+        **dict(zip(names, quantiles, strict=True)),
+        "server's CPU a question": (usage.ru_utime + usage.ru_stime) / asked,
+        "clients' CPU a question": ours / asked,
+    }
+
+
+def in_threads(library: Path, threads: int, seconds: float, pipeline: str) -> float:
+    """Answers a second by threads of this process."""
+    asked = iter([json.loads(body) for body in bodies(library, pipeline)] * 100)
+    lock, counts = threading.Lock(), [0] * threads
+    scoring.load_compiled()
+
+    def work(number: int) -> None:
+        with Library(library) as mine:
+            chosen = pipelines.pipeline(pipeline)
+            while time.monotonic() < end:
+                with lock:
+                    given = next(asked)
+                chosen.suggest(mine, Query("local", given["title"], given["abstract"], given["context"]))
+                counts[number] += 1
+
+    start = time.monotonic()
+    end = start + seconds
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    return sum(counts) / (time.monotonic() - start)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library", type=Path)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--pipeline", default="fast")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between an answer and the next question")
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=0, help="no server, but so many threads")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    if given.threads:
+        a_second = in_threads(given.library, given.threads, given.seconds, given.pipeline)
+        print(
+            json.dumps({"threads": given.threads, "a second": a_second}) if given.json else f"{a_second:.0f} answers a second"
+        )
+        return
+    found = measured(given.library, given.clients, given.seconds, given.pipeline, given.pause, given.workers)
+    if given.json:
+        print(json.dumps(found))
+        return
+    errors = ", ".join(f"{count} {name}" for name, count in found["errors"].items()) or "none"
+    shown = ("median", "p95", "p99", "worst", "server's CPU a question", "clients' CPU a question")
+    print(f"| pipeline | clients | pause | answers a second | errors | {' | '.join(shown)} |")
+    print(f"{'|---' * (5 + len(shown))}|")
+    times = " | ".join(f"{1000 * found[name]:.3g} ms" for name in shown)
+    print(f"| {given.pipeline} | {given.clients} | {given.pause:g} s | {found['a second']:.0f} | {errors} | {times} |")
+
+
+if __name__ == "__main__":
+    main()
