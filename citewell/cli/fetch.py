@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.options import brief, json_option, library_option, print_json
+from citewell.answers import brief
+from citewell.cli.options import json_option, library_option, print_json
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 
