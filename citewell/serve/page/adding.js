@@ -40,7 +40,7 @@ async function bring(files, added) {
 /** Show the imports that were going on when the page was opened. */
 async function resume(added) {
   try {
-    const { jobs } = await get("jobs");
+    const jobs = await get("jobs");
     for (const job of jobs.filter(({ state }) => state === "waiting" || state === "running")) watch(job.id, lineFor("Import"), added).catch(complain);
   } catch {
     // the health of the server is told elsewhere
