@@ -176,6 +176,10 @@ class Pipeline:
         """The trained models that the stages, and the pipelines that they put together, need."""
         return {name for stage in self._all_stages() if isinstance(stage, Needs) for name in stage.needs()}
 
+    def reads_with_models(self) -> bool:
+        """Whether any stage needs weights or a trained model: that takes longer, and more memory, than words and links do."""
+        return any(isinstance(stage, Needs | Weighs) for stage in self._all_stages())
+
     def lacks(self) -> list[str]:
         """The weights that are needed and nowhere to be found."""
         return [name for name, word in self.weight_versions().items() if not word]

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from citewell import demo
+from citewell.answers import Answers, of_several
 from citewell.cli.options import json_option, print_json
-from citewell.cli.suggest import Answers, answers_as_json, print_tables, queries_of_draft
+from citewell.cli.suggest import print_tables, queries_of_draft
 from citewell.library.library import Library
 from citewell.pipeline import pipeline
 
@@ -37,7 +38,7 @@ def command(folder: Path, size: int, as_json: bool) -> None:
     best.prepare(library)
     answers: Answers = [(query, best.suggest(library, query, size)) for query in queries_of_draft(draft, None)]
     if as_json:
-        print_json(answers_as_json(answers))
+        print_json(of_several(answers))
         return
     counts = library.store.counts()
     click.echo(

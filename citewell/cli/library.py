@@ -28,13 +28,11 @@ def command() -> None:
 @json_option
 def info(library: Library, as_json: bool) -> None:
     """Count papers, citations, contexts, sentences, segments and bytes; say how vectors and trained models stand."""
-    from citewell.library.standing import standings
-    from citewell.retrieve.trained import trained
+    from citewell.answers import of_library
 
-    found = library.info()
-    vectors, models = standings(library), trained(library)
+    found = of_library(library)
     if as_json:
-        print_json({**found, "vectors": vectors, "models": models})
+        print_json(found)
         return
     postings = ", ".join(f"{name} {count:,}" for name, count in found["postings"].items())
     for label, value in (
@@ -44,8 +42,8 @@ def info(library: Library, as_json: bool) -> None:
         ("contexts", f"{found['contexts']:,} ({found['waiting_contexts']:,} more wait for their citing paper)"),
         ("sentences", f"{found['sentences']:,}"),
         ("index", f"{found['segments']:,} segments; texts: {postings}; {found['to_index']:,} papers to index"),
-        *(("vectors", _of_vectors(each)) for each in vectors),
-        ("models", "; ".join(map(_of_model, models))),
+        *(("vectors", _of_vectors(each)) for each in found["vectors"]),
+        ("models", "; ".join(map(_of_model, found["models"]))),
         ("on disk", f"{found['bytes'] / 1e6:,.1f} MB"),
     ):
         if value:

@@ -75,8 +75,3 @@ def byline(paper: Paper, authors: int = 3) -> str:
     """Authors, year and venue in a line."""
     names = ", ".join(paper.authors[:authors]) + (" et al." if len(paper.authors) > authors else "")
     return " · ".join(part for part in (names, str(paper.year or ""), paper.venue) if part)
-
-
-def brief(paper: Paper) -> dict[str, Any]:
-    """What every command's JSON says of a paper it lists."""
-    return {"id": paper.id, "title": paper.title, "authors": paper.authors, "year": paper.year, "venue": paper.venue}

@@ -6,31 +6,25 @@ from collections.abc import Mapping
 
 import click
 
+from citewell.answers import of_pipelines
 from citewell.cli.options import json_option, print_json
-from citewell.errors import CitewellError
-from citewell.pipeline import DEFAULT, definitions, pipeline
+from citewell.pipeline import DEFAULT, definitions
 
 
 @click.command("pipelines")
 @json_option
 def command(as_json: bool) -> None:
     """List the pipelines that --pipeline takes, and those that would need weights first."""
-    lacking = {name: _lacks(name) for name in definitions()}
+    found = of_pipelines()
     if as_json:
-        print_json([{"name": name, **definition, "lacks": lacking[name]} for name, definition in definitions().items()])
+        print_json(found)
         return
+    lacking = {each["name"]: each["lacks"] for each in found}
     _print({name: " (default)" if name == DEFAULT else "" for name in definitions() if not lacking[name]})
     if waiting := [name for name in definitions() if lacking[name]]:
         click.echo("\nThese need weights: 'citewell train RECIPE' makes them, in a folder that $CITEWELL_MODELS names.\n")
         recipes = {name: definitions()[name].get("recipe", f"lacks {', '.join(lacking[name])}") for name in waiting}
         _print({name: f" ({recipe})" for name, recipe in recipes.items()})
-
-
-def _lacks(name: str) -> list[str]:
-    try:
-        return pipeline(name).lacks()
-    except CitewellError as error:  # one of the user's own
-        return [str(error)]
 
 
 def _print(endings: Mapping[str, str]) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from citewell.cli.options import brief, byline, filter_options, json_option, library_option, print_json, tell, warn
+from citewell.answers import of_search
+from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
 from citewell.library.library import Library
 from citewell.papers import Query
 from citewell.pipeline import DEFAULT, pipeline
@@ -37,10 +38,7 @@ def command(question: str, name: str, size: int, snippets: int, library: Library
     found = chosen.search(library, query, size, snippets)
     tell(chosen.notes(library))
     if as_json:
-        papers = [
-            {"rank": rank, **brief(f.paper), "score": f.score, "sentences": f.passages} for rank, f in enumerate(found, 1)
-        ]
-        print_json({"query": question, "papers": papers})
+        print_json(of_search(question, found))
     elif not found:
         click.echo("nothing in the library matches")
     else:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import click
 
-from citewell.cli.options import brief, byline, json_option, library_option, print_json
+from citewell.answers import of_paper
+from citewell.cli.options import byline, json_option, library_option, print_json
 from citewell.library.library import Library
 from citewell.papers import Reference
 
@@ -23,11 +22,11 @@ def command(name: str, library: Library, as_json: bool) -> None:
     ID is any identifier (a DOI, arXiv:1706.03762, acl:P19-1285, a URL), a data set's id, or a citation key.
     """
     num = library.number(name)
+    if as_json:
+        print_json(of_paper(library, num))
+        return
     paper = library.store.whole(num)
     citing = library.store.papers(library.store.cited_by(num))
-    if as_json:
-        print_json({**asdict(paper), "cited_by": [brief(other) for other in citing.values()]})
-        return
     click.secho(paper.title or paper.id, bold=True)
     click.echo(byline(paper, authors=20))
     click.echo("  ".join(key for key in paper.ids if not key.startswith(("record:", "local:"))) or paper.id)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.cli.options import brief, byline, filter_options, json_option, library_option, print_json, tell, warn
+from citewell.answers import Answers, of_several
+from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
 from citewell.draft.plain import read_draft
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.papers import TARGET_MARK, Query, Suggestion
+from citewell.papers import TARGET_MARK, Query
 from citewell.pipeline import DEFAULT, pipeline
 from citewell.text.marks import shortened
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _FORMATS = ("table", "json", "bibtex", "ris", "csl")
-Answers = list[tuple[Query, list[Suggestion]]]
 
 
 @click.command("suggest")
@@ -109,7 +108,7 @@ def queries_of_draft(path: Path, task: str | None) -> list[Query]:
 
 def _print(answers: Answers, form: str) -> None:
     if form == "json":
-        print_json(answers_as_json(answers))
+        print_json(of_several(answers))
     elif form == "table":
         print_tables(answers)
     else:
@@ -117,20 +116,6 @@ def _print(answers: Answers, form: str) -> None:
 
         papers = {s.paper.id: s.paper for _, suggestions in answers for s in suggestions}
         write(papers.values(), form, sys.stdout)
-
-
-def answers_as_json(answers: Answers) -> object:
-    """One object, or a list of them where a draft has several places to fill."""
-    results = [_result(query, suggestions) for query, suggestions in answers]
-    return results[0] if len(results) == 1 else results
-
-
-def _result(query: Query, suggestions: Sequence[Suggestion]) -> dict[str, Any]:
-    return {
-        "task": query.task,
-        "query": {"title": query.title, "abstract": query.abstract, "context": query.context},
-        "suggestions": [{"rank": s.rank, **brief(s.paper), "score": s.score, "reasons": s.reasons} for s in suggestions],
-    }
 
 
 def print_tables(answers: Answers, console: Console | None = None) -> None:

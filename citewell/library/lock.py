@@ -18,6 +18,10 @@ _LOCK = "writer.lock"
 _HOLDER = "writer.json"
 
 
+class BusyError(CitewellError):
+    """Someone else is writing."""
+
+
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
     """Hold the library of `folder` for writing, or say in one line who does."""
@@ -25,9 +29,7 @@ def writing(folder: Path) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        raise CitewellError(
-            f"the library is being written by {_holder(folder)}; wait for it to finish, then try again"
-        ) from None
+        raise BusyError(f"the library is being written by {_holder(folder)}; wait for it to finish, then try again") from None
     except OSError as error:
         raise CitewellError(
             f"cannot write to the library in {folder}: {error.strerror or error}; choose another with --library"

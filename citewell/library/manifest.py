@@ -15,7 +15,7 @@ from citewell.errors import CitewellError
 from citewell.text import analysis
 
 FOLDER = "index"
-_FILE = "manifest.json"
+FILE = "manifest.json"
 FORMAT = 4
 
 
@@ -46,12 +46,12 @@ class Manifest(msgspec.Struct):
 
 def exists(library: Path) -> bool:
     """Whether a library has an index at all; the first writer makes an empty one."""
-    return (library / FOLDER / _FILE).exists()
+    return (library / FOLDER / FILE).exists()
 
 
 def load(library: Path) -> Manifest:
     """The manifest of a library; an empty one where nothing was indexed yet."""
-    path = library / FOLDER / _FILE
+    path = library / FOLDER / FILE
     try:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except FileNotFoundError:
@@ -67,18 +67,18 @@ def commit(library: Path, manifest: Manifest) -> None:
     """Make `manifest` the current one, durably, and delete what it no longer names."""
     folder = library / FOLDER
     folder.mkdir(exist_ok=True)
-    temporary = folder / f"{_FILE}.part"
+    temporary = folder / f"{FILE}.part"
     with temporary.open("wb") as out:
         out.write(msgspec.json.format(msgspec.json.encode(manifest)))
         out.flush()
         os.fsync(out.fileno())
-    temporary.rename(folder / _FILE)
+    temporary.rename(folder / FILE)
     _sync(folder)
 
 
 def sweep(library: Path, manifest: Manifest) -> None:
     """Delete files of the index that `manifest` does not name: what was merged, or left by a crash."""
-    named = {entry.file for entry in manifest.segments} | {_FILE}
+    named = {entry.file for entry in manifest.segments} | {FILE}
     for path in (library / FOLDER).iterdir():
         if path.name not in named:
             path.unlink(missing_ok=True)

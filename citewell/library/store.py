@@ -94,6 +94,33 @@ class Store:
         )
         return np.fromiter((num for (num,) in found), np.int64)
 
+    def years(self) -> dict[int, int]:
+        """How many papers each year has, the earliest first; those of no known year are not counted."""
+        return dict(self.db.execute("SELECT year, count(*) FROM papers WHERE year IS NOT NULL GROUP BY year ORDER BY year"))
+
+    def listed(
+        self, words: Sequence[str], since: int | None, before: int | None, offset: int, limit: int
+    ) -> tuple[list[int], int]:
+        """Of the papers that have every word in their title, names, venue or id, some numbers, the newest first; and how many
+        there are. Every paper is looked at: it is for looking through a library, not for searching it."""
+        where = ["true"]
+        values: list[object] = []
+        for word in words:
+            escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+            where.append(
+                "(title LIKE ? ESCAPE '\\' OR json_extract(details, '$.authors') LIKE ? ESCAPE '\\'"
+                " OR venue LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\')"
+            )
+            values += [f"%{escaped}%"] * 4
+        for bound, sign in ((since, ">="), (before, "<")):
+            if bound is not None:
+                where.append(f"year {sign} ?")
+                values.append(bound)
+        chosen = f"FROM papers WHERE {' AND '.join(where)}"
+        total = int(self.db.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])
+        found = self.db.execute(f"SELECT num {chosen} ORDER BY year DESC, num DESC LIMIT ? OFFSET ?", [*values, limit, offset])
+        return [num for (num,) in found], total
+
     # -- citations --------------------------------------------------------------------------------------------------
 
     def citations_among(self, nums: Sequence[int]) -> dict[int, list[int]]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -84,6 +85,7 @@ class Vocabulary:
         self._by_token: dict[bytes, int] = {}
         self._by_hash: dict[int, int] = {}
         self._stemmer = Stemmer.Stemmer("english", 0)
+        self._learning = Lock()
 
     def __len__(self) -> int:
         return len(self._by_piece)
@@ -123,7 +125,8 @@ class Vocabulary:
         """The number of one token's term, new where it was never seen."""
         known = self._by_token.get(token)
         if known is None:
-            known = self._by_token[token] = self._learn(token.decode())
+            with self._learning:  # two threads may meet two new words at once; known ones wait for nobody
+                known = self._by_token[token] = self._learn(token.decode())
         return known
 
     def _learn(self, word: str) -> int:
@@ -136,6 +139,10 @@ class Vocabulary:
         return number
 
 
+_MOST_REMEMBERED = 1_000_000
+"""A process that answers for years, and is asked nonsense, must not remember every word of it."""
+
+
 @lru_cache(maxsize=1)
 def _query_vocabulary() -> Vocabulary:
     return Vocabulary()
@@ -144,6 +151,8 @@ def _query_vocabulary() -> Vocabulary:
 def terms(text: str) -> dict[int, tuple[str, float]]:
     """Each term of `text`: its hash, the word by which it first appears, and how often it does."""
     vocabulary = _query_vocabulary()
+    if len(vocabulary.hashes) > _MOST_REMEMBERED:
+        _query_vocabulary.cache_clear()
     found: dict[int, tuple[str, float]] = {}
     for token, count in Counter(tokens(text)).items():
         if term := vocabulary.hashes[vocabulary.number(token)]:

@@ -1,0 +1,242 @@
+"""Jobs: what takes longer than a request may. There is one kind so far, the adding of files.
+
+What was uploaded is on disk, flushed, before it is acknowledged: a folder for each job in the library's own, named by us, as
+are the files in it. A process of its own works at one job at a time, and reports how far it is. Whatever ends the server, a job
+that was not done is taken up by the next one, and goes on where the last batch was committed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from citewell.errors import CitewellError
+from citewell.serve.messages import RefusedError
+
+FOLDER = "jobs"
+_RECORD = "job.json"
+_LOCK = "server.lock"
+_PROGRAM = "from citewell.serve.adding import main; main()"
+_REMEMBERED = 100
+_MOST_WAITING = 50
+_AGAIN_AFTER = 1.0
+"""Seconds after which a job that found another process writing tries again."""
+_CHUNK = 1 << 20
+
+
+class Job(msgspec.Struct):
+    """One job, as its record on disk has it."""
+
+    id: str
+    kind: str = "add"
+    state: str = "waiting"
+    done: int = 0
+    total: int = 0
+    message: str = ""
+    result: dict[str, Any] | None = None
+    names: list[str] = []
+    """What the client calls the files; they are called otherwise on disk."""
+
+    def shown(self) -> dict[str, Any]:
+        shown: dict[str, Any] = msgspec.to_builtins(self)
+        shown.pop("names")
+        return shown
+
+
+class Report(msgspec.Struct):
+    """A line from the process that works at a job."""
+
+    done: int = 0
+    total: int = 0
+    message: str = ""
+    busy: bool = False
+    """Another process is writing to the library."""
+    error: str = ""
+    result: dict[str, Any] | None = None
+
+
+class Jobs:
+    """The jobs of one library."""
+
+    def __init__(self, library: Path) -> None:
+        self._library = library
+        self._folder = library / FOLDER
+        self._jobs: dict[str, Job] = {}
+        self._queue: asyncio.Queue[Job] = asyncio.Queue()
+        self._task: asyncio.Task[None] | None = None
+        self._process: asyncio.subprocess.Process | None = None
+        self._lock = FileLock(self._folder / _LOCK)
+        self.writable = os.access(library, os.W_OK)
+
+    def start(self) -> None:
+        """Take up what an earlier server has left."""
+        if not self.writable:
+            return
+        self._folder.mkdir(exist_ok=True)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise CitewellError(
+                f"another 'citewell serve' has the library in {self._library} already; use that one, or stop it"
+            ) from None
+        for folder in sorted(self._folder.iterdir()):
+            if folder.name.endswith(".part"):  # never acknowledged
+                shutil.rmtree(folder, ignore_errors=True)
+            elif (folder / _RECORD).is_file():
+                with suppress(msgspec.DecodeError):
+                    job = msgspec.json.decode((folder / _RECORD).read_bytes(), type=Job)
+                    self._jobs[job.id] = job
+        for job in self._jobs.values():
+            if job.state in ("waiting", "running"):
+                job.state = "waiting"
+                self._queue.put_nowait(job)
+        self._task = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        """End the job at work; what it has committed stays, and the rest is taken up by the next server."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._lock.release()
+
+    def list(self) -> list[dict[str, Any]]:
+        return [job.shown() for job in reversed(self._jobs.values())]
+
+    def find(self, name: str) -> dict[str, Any]:
+        if name not in self._jobs:
+            raise RefusedError(404, f"there is no job {name!r}; GET /api/jobs lists them")
+        return self._jobs[name].shown()
+
+    async def add(self, files: Sequence[tuple[str, BinaryIO]]) -> str:
+        """Take files in; returns the name of the job when they are safely on disk."""
+        if not self.writable:
+            raise RefusedError(409, "the library's folder cannot be written to; start the server with another --library")
+        if self._queue.qsize() >= _MOST_WAITING:
+            raise RefusedError(503, "too many files are waiting to be added; try again when some are done")
+        job = Job(f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}", names=[name for name, _ in files])
+        try:
+            job.total = await asyncio.to_thread(self._put_down, job, [stream for _, stream in files])
+        except OSError as error:
+            raise RefusedError(
+                507, f"the files cannot be kept: {error.strerror}; free some space and send them again"
+            ) from None
+        self._jobs[job.id] = job
+        self._queue.put_nowait(job)
+        return job.id
+
+    def _put_down(self, job: Job, streams: Sequence[BinaryIO]) -> int:
+        """Write the files and then the record, all flushed, under a name that is no job's until they are complete."""
+        folder = self._folder / f"{job.id}.part"
+        folder.mkdir()
+        size = 0
+        for path, stream in zip(_files(folder, job), streams, strict=True):
+            with path.open("wb") as out:
+                shutil.copyfileobj(stream, out, _CHUNK)
+                size += out.tell()
+                _flush(out)
+        self._write(folder, job)
+        folder.rename(self._folder / job.id)
+        _flush_folder(self._folder)
+        return size
+
+    def _write(self, folder: Path, job: Job) -> None:
+        temporary = folder / f"{_RECORD}.part"
+        with temporary.open("wb") as out:
+            out.write(msgspec.json.encode(job))
+            _flush(out)
+        temporary.rename(folder / _RECORD)
+        _flush_folder(folder)
+
+    # -- working ----------------------------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while True:
+            job = await self._queue.get()
+            while not await self._done(job):
+                await asyncio.sleep(_AGAIN_AFTER)
+            await asyncio.to_thread(self._put_away, job)
+
+    async def _done(self, job: Job) -> bool:
+        """Work at a job; returns False where another process is writing."""
+        job.state = "running"
+        last = Report(error="the process that was at it has ended; send the files again")
+        paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-P", "-c", _PROGRAM, str(self._library), *map(str, _files(self._folder / job.id, job))),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=1 << 24,
+            env={**os.environ, "PYTHONPATH": paths},
+        )
+        assert process.stdout is not None
+        try:
+            while line := await process.stdout.readline():
+                report = msgspec.json.decode(line, type=Report)
+                if report.busy or report.error or report.result is not None:
+                    last = report
+                else:
+                    job.done, job.total, job.message = report.done, report.total, report.message
+            await process.wait()
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if last.busy:
+            job.state, job.message = "waiting", last.message
+            return False
+        job.result = last.result
+        _name_back(job)
+        if last.error:
+            job.state, job.message = "failed", last.error
+        else:
+            job.state, job.message, job.done = "done", last.message, job.total
+        return True
+
+    def _put_away(self, job: Job) -> None:
+        """Note how a job ended, and delete what was uploaded for it; the oldest jobs are forgotten."""
+        folder = self._folder / job.id
+        with suppress(OSError):  # a full disk: then the next server does it again, which changes nothing
+            self._write(folder, job)
+            for path in _files(folder, job):
+                path.unlink(missing_ok=True)
+        for name in [name for name, each in self._jobs.items() if each.state in ("done", "failed")][:-_REMEMBERED]:
+            del self._jobs[name]
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+
+
+def _files(folder: Path, job: Job) -> list[Path]:
+    """Where the files of a job lie. The job's name is in theirs: an add that goes on knows a file by its name, too."""
+    return [folder / f"{job.id}-{number}" for number in range(len(job.names))]
+
+
+def _name_back(job: Job) -> None:
+    """Call files what the client calls them where a problem is told."""
+    for problem in (job.result or {}).get("problems", []):
+        number = Path(problem["file"]).name.rpartition("-")[2]
+        problem["file"] = job.names[int(number)]
+
+
+def _flush(out: BinaryIO) -> None:
+    out.flush()
+    os.fsync(out.fileno())
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,59 @@
+"""A process that answers, one request at a time. It ends when its input does, so it does not outlive the server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import sys
+import traceback
+from pathlib import Path
+
+import msgspec
+
+from citewell.errors import CitewellError
+from citewell.library.arrays import DamagedFileError
+from citewell.serve import frames
+from citewell.serve.answering import answer
+from citewell.serve.following import Following
+from citewell.serve.messages import Asked, RefusedError, Reply
+
+_NICE = 5
+_UNREADABLE = "the library cannot be read; 'citewell library check', run where the server is, tells more"
+
+
+def reply(library: Following, head: bytes, body: bytes) -> tuple[Reply, bytes]:
+    """The answer to one message, or the reason why there is none."""
+    try:
+        asked = msgspec.json.decode(head, type=Asked)
+        return answer(asked.what, library.latest(), asked.given, body)
+    except RefusedError as error:
+        return _refusal(error.status, error.detail)
+    except (sqlite3.Error, DamagedFileError, OSError):
+        traceback.print_exc()
+        return _refusal(503, _UNREADABLE)
+    except CitewellError as error:
+        return _refusal(422, str(error))
+    except Exception:
+        traceback.print_exc()
+        return _refusal(500, "the server has met an error of its own; its log tells more")
+
+
+def _refusal(status: int, detail: str) -> tuple[Reply, bytes]:
+    return Reply(status), msgspec.json.encode({"detail": detail})
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt at the keyboard is for the server, which then closes our input
+    if sys.argv[2:] == ["nice"] and hasattr(os, "nice"):
+        os.nice(_NICE)
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what some module prints must not be taken for an answer
+    library = Following(Path(sys.argv[1]))
+    while (message := frames.read(sys.stdin.buffer)) is not None:
+        head, body = reply(library, *message)
+        try:
+            replies.write(frames.packed(msgspec.json.encode(head), body))
+            replies.flush()
+        except BrokenPipeError:
+            os._exit(1)
