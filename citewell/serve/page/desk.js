@@ -40,7 +40,7 @@ export class Desk {
       edited: (edit) => (this.chosen.follow(edit), this.ask({ typing: true })),
       moved: () => this.ask(),
       read: () => this.ask({ typing: true }),
-      opened: (another) => (another && this.chosen.unplace(), this.ask()),
+      opened: (another) => (another ? this.chosen.unplace() : this.chosen.show(), this.ask()),
     });
     this.chosen = new Chosen({
       changed: () => (this.#show(), this.listing.again()),
@@ -107,6 +107,8 @@ export class Desk {
     this.relatedTo = paper;
     this.#show();
     showStage("asking");
+    this.listing.empty();
+    $("back").focus();
     try {
       const answer = await get(`papers/${encodeURIComponent(paper.id)}/related?k=${SUGGESTIONS}`);
       if (this.relatedTo !== paper) return;
@@ -114,7 +116,7 @@ export class Desk {
       showStage("");
       if (suggestions.length) this.listing.put({ suggestions, start: paper.title });
       else this.listing.empty(h("p", {}, "Nothing else in the library is near this paper."));
-      if (!this.listing.focus()) $("back").focus();
+      if (document.activeElement === $("back")) this.listing.focus();
       announce(`${counted(suggestions.length, "paper")} related to ${paper.title}`);
     } catch (error) {
       this.#failed(error);

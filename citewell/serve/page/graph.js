@@ -29,7 +29,7 @@ export function pathOf(suggestion, titles, start) {
   const names = [
     h("li", { class: "start" }, start),
     ...links.map((link) => h("li", { title: link.title }, h("span", {}, link.title), h("em", {}, link.said))),
-    h("li", { class: "goal", title: suggestion.title }, h("span", {}, suggestion.title)),
+    h("li", { class: "goal" }, "this paper"),
   ];
   return h("div", { class: "path" }, drawing, h("ol", {}, names));
 }

@@ -11,6 +11,7 @@ export class LibraryView {
   /** `open(paper)` shows a paper whole; `changed()` is called when papers were added. */
   constructor({ open, changed }) {
     this.searching = new Searching({ open });
+    new ResizeObserver(() => this.#plot()).observe($("years"));
     adding(() => {
       this.show();
       changed();
@@ -22,11 +23,20 @@ export class LibraryView {
     try {
       const info = await get("library");
       $("holdings").replaceChildren(...holdings(info).flatMap(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
-      $("years").replaceChildren(plot(info.years ?? {}, (since, before) => this.searching.within(since, before)));
+      this.years = info.years;
+      this.#plot();
       await this.searching.look();
     } catch (error) {
       complain(error);
     }
+  }
+
+  /** Draw the years as wide as there is room. */
+  #plot() {
+    const width = Math.floor($("years").clientWidth);
+    if (!width || !this.years || (this.drawn?.width === width && this.drawn.years === this.years)) return;
+    this.drawn = { width, years: this.years };
+    $("years").replaceChildren(plot(this.years, width, (since, before) => this.searching.within(since, before)));
   }
 }
 

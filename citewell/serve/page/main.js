@@ -84,6 +84,5 @@ addEventListener("hashchange", show);
 // A file dropped beside its area must not replace the page.
 for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
 show();
-desk.chosen.show();
 desk.manuscript.start();
 lookAtServer();

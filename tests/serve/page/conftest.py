@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import serving
 
 from citewell import demo
 from citewell.library import Library
@@ -46,19 +44,6 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-@contextmanager
-def serving(library: Path, *options: str) -> Iterator[str]:
-    """A server for a library, as a process of its own; its address."""
-    command = [sys.executable, "-m", "citewell", "serve", "--no-open", "--port", "0", "--json", "--library", str(library)]
-    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["url"]
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
 @pytest.fixture(scope="session")
 def demo_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's library, and one paper whose title tries to be a script."""
@@ -73,7 +58,7 @@ def demo_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 HOSTILE = {
     "id": "hostile",
     "title": "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'> zeppelin moorings",
-    "abstract": "Zeppelin moorings hold <b onclick='window.pwned = 1'>airships</b>. &lt;script&gt;window.pwned = 1&lt;/script&gt;",
+    "abstract": "Zeppelin moorings hold <b onclick='window.pwned = 1'>airships</b>. &lt;script&gt;pwned = 1&lt;/script&gt;",
     "authors": ["<svg onload='window.pwned = 1'>"],
     "year": 1931,
     "venue": "</style><script>window.pwned = 1</script>",
@@ -112,29 +97,3 @@ def new_page(browser: Any) -> Iterator[Callable[..., Any]]:
 def page(new_page: Callable[..., Any], server: str) -> Any:
     """The page of a first visit, on a wide screen."""
     return new_page(server)
-
-
-DROP = """([where, files]) => {
-  const data = new DataTransfer();
-  for (const [name, text] of files) data.items.add(new File([text], name));
-  const target = document.querySelector(where);
-  for (const kind of ["dragover", "drop"]) target.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true }));
-}"""
-
-
-@pytest.fixture
-def drop() -> Callable[..., None]:
-    """Drops files on a part of a page, as a hand does."""
-    return lambda page, where, *files: page.evaluate(DROP, [where, [[path.name, path.read_text("utf-8")] for path in files]])
-
-
-@pytest.fixture
-def serve() -> Callable[..., Any]:
-    """Starts further servers."""
-    return serving
-
-
-@pytest.fixture
-def settled() -> Callable[..., None]:
-    """Waits until the suggestions are the refined ones."""
-    return lambda page: page.wait_for_selector("#stage[data-stage=refined]")

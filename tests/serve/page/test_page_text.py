@@ -65,7 +65,7 @@ def test_what_an_edit_cuts_into_loses_its_mark_and_what_it_falls_inside_grows(pa
         """async () => {
           const { difference, shifted } = await import("/static/edits.js");
           const edit = difference("one two three", "one 2 three");
-          return [shifted({ begin: 5, end: 13 }, edit), shifted({ begin: 0, end: 13 }, edit), shifted({ begin: 8, end: 13 }, edit)];
+          return [[5, 13], [0, 13], [8, 13]].map(([begin, end]) => shifted({ begin, end }, edit));
         }"""
     )
     assert found == [None, {"begin": 0, "end": 11}, {"begin": 6, "end": 11}]
@@ -75,7 +75,8 @@ def test_words_are_marked_by_their_stem(page: Any) -> None:
     marked = page.evaluate(
         """async () => {
           const { highlighted } = await import("/static/words.js");
-          return highlighted("Topics of a topic model; utopic.", ["topics", "models"]).map((each) => each.tagName ? `<${each.textContent}>` : each).join("");
+          const pieces = highlighted("Topics of a topic model; utopic.", ["topics", "models"]);
+          return pieces.map((each) => each.tagName ? `<${each.textContent}>` : each).join("");
         }"""
     )
     assert marked == "<Topics> of a <topic> <model>; utopic."
