@@ -45,7 +45,7 @@ def waits(page: Page, text: str) -> list[float]:
     page.keyboard.type("\n\n")
     found = []
     for start in range(0, len(_WORDS), _AT_A_TIME):
-        page.keyboard.type(" ".join(_WORDS[start : start + _AT_A_TIME]) + " ", delay=30)
+        page.keyboard.type(" " + " ".join(_WORDS[start : start + _AT_A_TIME]), delay=30)
         while not page.evaluate("window.shown"):
             page.wait_for_timeout(10)
         found.append(page.evaluate("window.shown - window.typed"))

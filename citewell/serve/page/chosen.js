@@ -14,10 +14,10 @@ const FORMATS = { bibtex: "references.bib", ris: "references.ris", csl: "referen
 const PLACED = ["insert", "save-draft", "save-bibliography"]; // what needs a place in the draft
 
 export class Chosen {
-  /** Calls `changed()` when the list is another, `go(place)` to show a place, `open(paper)` to show a paper; `lineOf(place)` is its line. */
-  constructor({ changed, go, open, lineOf }) {
-    Object.assign(this, { changed, go, open, lineOf });
-    /** Papers in brief, each with its `places`: `{begin, end}` in units of the draft. */
+  /** Calls `changed()` when the list is another, `go(place)` to show a place, `open(paper)` to show a paper; `nameOf(place)` is its line. */
+  constructor({ changed, go, open, nameOf }) {
+    Object.assign(this, { changed, go, open, nameOf });
+    /** Papers in brief, each with its `places`: `{file, begin, end}` in units of a file of the draft. */
     this.papers = recalled("chosen", []);
     for (const [format, name] of Object.entries(FORMATS)) {
       $(`save-${format}`).addEventListener("click", () => this.#save(format, name).catch(complain));
@@ -33,15 +33,15 @@ export class Chosen {
   }
 
   /** Whether a paper was chosen for exactly this place. */
-  isAt(id, { begin, end }) {
-    return this.papers.some((paper) => paper.id === id && paper.places.some((each) => each.begin === begin && each.end === end));
+  isAt(id, place) {
+    return this.papers.some((paper) => paper.id === id && paper.places.some((each) => same(each, place)));
   }
 
   /** Choose a paper, for a place where there is one. */
   add({ id, title, authors, year, venue }, place) {
     const paper = this.papers.find((each) => each.id === id) ?? { id, title, authors, year, venue, places: [] };
     if (!this.has(id)) this.papers.push(paper);
-    if (place && !this.isAt(id, place)) paper.places.push({ begin: place.begin, end: place.end });
+    if (place && !this.isAt(id, place)) paper.places.push({ file: place.file, begin: place.begin, end: place.end });
     this.#settle();
   }
 
@@ -49,7 +49,7 @@ export class Chosen {
   remove(id, place) {
     const paper = this.papers.find((each) => each.id === id);
     if (!paper) return;
-    if (place) paper.places = paper.places.filter((each) => each.begin !== place.begin || each.end !== place.end);
+    if (place) paper.places = paper.places.filter((each) => !same(each, place));
     if (!place || !paper.places.length) this.papers = this.papers.filter((each) => each !== paper);
     this.#settle();
   }
@@ -67,9 +67,11 @@ export class Chosen {
     this.#settle();
   }
 
-  /** Move the places with an edit of the draft; one that the edit took away is forgotten, its paper stays. */
-  follow(edit) {
-    for (const paper of this.papers) paper.places = paper.places.map((place) => followed(place, edit)).filter(Boolean);
+  /** Move the places with an edit of a file; one that the edit took away is forgotten, its paper stays. */
+  follow(edit, file) {
+    for (const paper of this.papers) {
+      paper.places = paper.places.map((place) => (place.file === file ? followed(place, edit) : place)).filter(Boolean);
+    }
     keep("chosen", this.papers);
     this.show();
   }
@@ -80,11 +82,16 @@ export class Chosen {
     this.#settle();
   }
 
-  /** What goes where, as POST /api/accept wants it, in units. */
-  choices() {
+  /** The files that have places. */
+  get files() {
+    return [...new Set(this.papers.flatMap(({ places }) => places.map(({ file }) => file)))];
+  }
+
+  /** What goes where in a file, as POST /api/accept wants it, but in units. */
+  choices(file) {
     const found = new Map();
     for (const { id, places } of this.papers) {
-      for (const { begin, end } of places) {
+      for (const { begin, end } of places.filter((place) => place.file === file)) {
         const name = `${begin}-${end}`;
         if (!found.has(name)) found.set(name, { begin, end, ids: [] });
         found.get(name).ids.push(id);
@@ -96,7 +103,7 @@ export class Chosen {
   /** Draw the list. */
   show() {
     const none = !this.papers.length;
-    const placed = this.choices().length;
+    const placed = this.files.length;
     $("chosen-title").textContent = none ? "Chosen" : `Chosen: ${counted(this.papers.length, "paper")}`;
     $("chosen-empty").hidden = !none;
     $("chosen-list").replaceChildren(...this.papers.map((paper) => this.#line(paper)));
@@ -106,7 +113,7 @@ export class Chosen {
   }
 
   #line(paper) {
-    const places = paper.places.map((place) => h("button", { type: "button", class: "link", click: () => this.go(place) }, `line ${this.lineOf(place)}`));
+    const places = paper.places.map((place) => h("button", { type: "button", class: "link", click: () => this.go(place) }, this.nameOf(place)));
     return h(
       "li",
       {},
@@ -128,6 +135,8 @@ export class Chosen {
     this.changed();
   }
 }
+
+const same = (one, other) => one.file === other.file && one.begin === other.begin && one.end === other.end;
 
 /** A place after an edit. One of no length stays at its letter, and goes when the letters round it do. */
 function followed(place, edit) {

@@ -37,16 +37,16 @@ export class Desk {
       leave: () => this.leave(),
     });
     this.manuscript = new Manuscript({
-      edited: (edit) => (this.chosen.follow(edit), this.ask({ typing: true })),
+      edited: (edit) => (this.chosen.follow(edit, this.manuscript.file), this.ask({ typing: true })),
       moved: () => this.ask(),
       read: () => this.ask({ typing: true }),
       opened: (another) => (another ? this.chosen.unplace() : this.chosen.show(), this.ask()),
     });
     this.chosen = new Chosen({
       changed: () => (this.#show(), this.listing.again()),
-      go: ({ begin, end }) => this.manuscript.editor.go(begin, end),
+      go: (place) => this.manuscript.go(place),
       open,
-      lineOf: ({ begin }) => this.manuscript.text.slice(0, begin).split("\n").length,
+      nameOf: (place) => this.manuscript.nameOf(place),
     });
     this.#listen();
   }
@@ -54,7 +54,7 @@ export class Desk {
   /** Ask for where the cursor stands, unless that is what was asked last. */
   ask({ typing = false } = {}) {
     const { reading, text, cursor, isEmpty } = this.manuscript;
-    this.place = placeAt(reading, text, cursor, $("whole").checked);
+    this.place = { file: this.manuscript.file, ...placeAt(reading, text, cursor, $("whole").checked) };
     const body = this.#question();
     const name = JSON.stringify(body);
     const news = name !== this.asked;
@@ -138,18 +138,23 @@ export class Desk {
 
   /** Put the chosen citations into the text, as if they had been typed. */
   async insert() {
-    const { text, bibliography } = await this.#accepted();
+    const texts = new Map();
+    let { bibliography } = this.manuscript;
+    for (const file of this.chosen.files) {
+      const answer = await this.#accepted(file, bibliography);
+      texts.set(file, answer.text);
+      bibliography = answer.bibliography;
+    }
     this.chosen.unplace();
-    this.manuscript.rewrite(text, bibliography);
+    this.manuscript.rewrite(texts, bibliography);
     tell("The citations are in the text, and their entries in the bibliography. Undo (Ctrl Z) takes them out of the text.");
   }
 
   #listen() {
-    const saved = (name, part) => async () => save(name(), (await this.#accepted())[part]);
     const acts = {
       insert: () => this.insert(),
-      "save-draft": saved(() => this.manuscript.fileName("-cited"), "text"),
-      "save-bibliography": saved(() => this.manuscript.fileName("", "bib"), "bibliography"),
+      "save-draft": async () => save(this.manuscript.fileName("-cited"), (await this.#accepted()).text),
+      "save-bibliography": async () => save(this.manuscript.fileName("", "bib"), await this.#bibliography()),
     };
     for (const [name, act] of Object.entries(acts)) $(name).addEventListener("click", () => act().catch(complain));
     $("whole").addEventListener("change", () => this.ask());
@@ -212,7 +217,7 @@ export class Desk {
   #show() {
     const { place, manuscript } = this;
     const stretches = (list, kind) => list.filter(Boolean).map(({ begin, end }) => ({ begin, end, kind }));
-    manuscript.show([...stretches(this.chosen.choices(), "filled"), ...stretches([place.slot ?? place.sentence], "here")]);
+    manuscript.show([...stretches(this.chosen.choices(manuscript.file), "filled"), ...stretches([place.slot ?? place.sentence], "here")]);
     showHeading(place, manuscript.reading.title, this.relatedTo, manuscript.isEmpty);
     $("dismissed").hidden = !this.dismissed.size;
     $("dismissed-count").textContent = `${this.dismissed.size} dismissed`;
@@ -229,11 +234,20 @@ export class Desk {
     this.ask();
   }
 
-  async #accepted() {
-    const { text, form, bibliography, reading } = this.manuscript;
+  /** A file of the draft with its citations in it, and a bibliography with their entries. */
+  async #accepted(file = this.manuscript.file, bibliography = this.manuscript.bibliography) {
+    const text = this.manuscript.textOf(file);
     const offsets = new Offsets(text);
-    const choices = this.chosen.choices().map(({ begin, end, ids }) => ({ begin: offsets.points(begin), end: offsets.points(end), ids }));
-    return accepted(text, form || reading.form, choices, bibliography);
+    const choices = this.chosen.choices(file).map(({ begin, end, ids }) => ({ begin: offsets.points(begin), end: offsets.points(end), ids }));
+    if (!choices.length) throw new Error("No paper was chosen for this file; its name above the text lets you turn to another.");
+    return accepted(text, this.manuscript.form || this.manuscript.reading.form, choices, bibliography);
+  }
+
+  /** The draft's bibliography with the entries of all that was chosen for a place in it. */
+  async #bibliography() {
+    let { bibliography } = this.manuscript;
+    for (const file of this.chosen.files) ({ bibliography } = await this.#accepted(file, bibliography));
+    return bibliography;
   }
 
   #clear() {

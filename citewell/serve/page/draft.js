@@ -5,7 +5,8 @@
 
 import { post, upload } from "./server.js";
 
-const BIBLIOGRAPHY = /\.bib$/i;
+const BIBLIOGRAPHY = /\.(?:bib|bibtex)$/i;
+const WRITING = /\.(?:tex|ltx|latex|md|markdown|qmd|rmd|txt)$/i;
 
 /** Tell the files of one drop apart: the draft and its bibliography. */
 export function sorted(files) {
@@ -13,10 +14,14 @@ export function sorted(files) {
   return { bibliography, draft: files.find((file) => file !== bibliography && !BIBLIOGRAPHY.test(file.name)) };
 }
 
-/** Read a draft from a file: its text as a text area will have it, and its bibliography where the file brought one. */
+/** Read a draft from a file: its texts as a text area will have them, and its bibliography where the file brought one. */
 export async function opened(file) {
-  const answer = await upload("draft/file", [["file", file]]);
-  return { ...answer, text: answer.text.replace(/\r\n?/g, "\n") };
+  const { text, form, title, abstract, authors, files } = await upload("draft/file", [["file", file]]);
+  const plain = (each) => each.replace(/\r\n?/g, "\n");
+  const pairs = Object.entries(files ?? {}).map(([name, each]) => [name, plain(each)]);
+  const others = Object.fromEntries(pairs.filter(([name]) => WRITING.test(name)));
+  const bibliography = pairs.filter(([name]) => BIBLIOGRAPHY.test(name)).map(([, each]) => each).join("\n");
+  return { text: plain(text), form, others, bibliography, about: { title, abstract, authors } };
 }
 
 /** What the server reads in a text. */
@@ -34,5 +39,5 @@ export function accepted(text, form, choices, bibliography) {
   return post("accept", { ...body(text, form, bibliography), choices });
 }
 
-/** A Word file's text is text from here on; half a surrogate pair, which no server can read, becomes a sign for it. */
-const body = (text, form, bibliography) => ({ text: text.toWellFormed(), form: form === "docx" ? "text" : form, bibliography });
+/** Half a surrogate pair, which no server can read, becomes a sign for it. */
+const body = (text, form, bibliography) => ({ text: text.toWellFormed(), form, bibliography });

@@ -3,7 +3,7 @@
  * to the next.
  */
 
-import { $, counted } from "./dom.js";
+import { $, counted, h } from "./dom.js";
 import * as drafts from "./draft.js";
 import { Editor } from "./editor.js";
 import { keep, recalled } from "./memory.js";
@@ -22,7 +22,9 @@ export class Manuscript {
   constructor({ edited, moved, read, opened }) {
     Object.assign(this, { edited, read, opened });
     this.reading = new Reading();
-    this.name = this.form = this.bibliography = "";
+    this.name = this.form = this.bibliography = this.file = "";
+    this.others = {};
+    this.about = {};
     this.extra = [];
     this.editor = new Editor($("draft"), $("mirror"), { changed: (edit) => this.#edited(edit), moved });
     this.#listen();
@@ -42,8 +44,8 @@ export class Manuscript {
 
   /** Everything that is kept of it. */
   get kept() {
-    const { text, name, form, bibliography, cursor } = this;
-    return { text, name, form, bibliography, cursor };
+    const { text, name, form, bibliography, cursor, file, others, about } = this;
+    return { text, name, form, bibliography, cursor, file, others, about };
   }
 
   /** Begin where the last visit ended. */
@@ -51,10 +53,14 @@ export class Manuscript {
     this.open(recalled("draft", { text: "" }));
   }
 
-  /** Put a text on the desk: the one that was kept, or `another`. */
-  open({ text, name = "", form = "", bibliography = "", cursor = 0 }, another = false) {
-    Object.assign(this, { name, form, bibliography, reading: new Reading() });
+  /**
+   * Put a text on the desk: the one that was kept, or `another`. It is one `file` of the draft, "" for the main one; `others` has
+   * the texts of the rest, and `about` what the whole draft says of itself.
+   */
+  open({ text, name = "", form = "", bibliography = "", cursor = 0, file = "", others = {}, about = {} }, another = false) {
+    Object.assign(this, { name, form, bibliography, file, others, about, reading: new Reading() });
     this.editor.open(text, cursor);
+    this.#showFiles();
     this.#keep();
     this.opened(another);
     this.readSoon(0);
@@ -67,9 +73,8 @@ export class Manuscript {
       const text = await bibliography?.text();
       if (draft) {
         $("name").textContent = `Reading ${draft.name} …`;
-        const answer = await drafts.opened(draft);
-        const { form } = answer;
-        this.open({ text: answer.text, name: draft.name, form, bibliography: text ?? answer.bibliography_text ?? "" }, true);
+        const found = await drafts.opened(draft);
+        this.open({ ...found, name: draft.name, bibliography: text ?? found.bibliography }, true);
         this.editor.area.focus();
         announce(`${draft.name} is open`);
       } else if (bibliography) {
@@ -84,10 +89,37 @@ export class Manuscript {
     }
   }
 
-  /** The text with citations in it, as if they had been typed, and the bibliography that goes with it. */
-  rewrite(text, bibliography) {
+  /** Show another file of the draft. */
+  turn(file) {
+    if (file === this.file || !(file in this.others)) return;
+    const { [file]: text, ...rest } = this.others;
+    this.open({ ...this.kept, text, file, cursor: 0, others: { ...rest, [this.file]: this.text } });
+  }
+
+  /** Go to a place in any of its files. */
+  go({ file, begin, end }) {
+    this.turn(file);
+    this.editor.go(begin, end);
+  }
+
+  /** A place as a person names it: its line, and its file where there are several. */
+  nameOf({ file, begin }) {
+    const line = `line ${this.textOf(file).slice(0, begin).split("\n").length}`;
+    return Object.keys(this.others).length ? `${file || "main file"}, ${line}` : line;
+  }
+
+  /** The text of one of its files. */
+  textOf(file) {
+    return file === this.file ? this.text : (this.others[file] ?? "");
+  }
+
+  /** Give files new texts, that on the desk as if it had been typed, and the draft the bibliography that goes with them. */
+  rewrite(texts, bibliography) {
     this.bibliography = bibliography;
-    this.editor.retype(text);
+    for (const [file, text] of texts) if (file in this.others) this.others[file] = text;
+    this.#keep();
+    if (texts.has(this.file)) this.editor.retype(texts.get(this.file));
+    else this.readSoon(0);
   }
 
   /** Go to the next place that wants a citation, or to the one before. */
@@ -107,10 +139,10 @@ export class Manuscript {
     try {
       await rest(after, signal);
       const { text, form, bibliography } = this;
-      this.reading = Reading.of(await drafts.read(text, form, bibliography, signal), text, this.reading);
+      this.reading = Reading.of(await drafts.read(text, form, bibliography, signal), text, this.reading, this.about);
       this.read();
       await rest(AUDIT_AFTER, signal);
-      this.reading.audit(await drafts.audited(text, form, bibliography, signal), text);
+      this.reading.audit((await drafts.audited(text, form, bibliography, signal)).findings, text);
       this.show();
     } catch (error) {
       complain(error);
@@ -136,7 +168,8 @@ export class Manuscript {
 
   /** What a file made of it is called. */
   fileName(added, ending) {
-    const [, stem, own] = /^(.*?)(?:\.([^.]*))?$/.exec(this.name || "draft");
+    const shown = (ending ? "" : this.file.split("/").at(-1)) || this.name || "draft";
+    const [, stem, own] = /^(.*?)(?:\.([^.]*))?$/.exec(shown);
     const same = ["tex", "md", "qmd", "txt"].includes(own) && own;
     return `${stem}${added}.${ending || same || ENDINGS[this.reading.form] || "txt"}`;
   }
@@ -147,6 +180,7 @@ export class Manuscript {
       this.take($("file").files);
       $("file").value = "";
     });
+    $("part").addEventListener("change", () => this.turn($("part").value));
     $("next").addEventListener("click", () => this.step(true));
     $("previous").addEventListener("click", () => this.step(false));
     for (const name of ["dragover", "dragleave", "drop"]) {
@@ -158,6 +192,13 @@ export class Manuscript {
       });
     }
     addEventListener("pagehide", () => this.#keep());
+  }
+
+  /** Name the files of a project, where there are several. */
+  #showFiles() {
+    const names = [...new Set(["", this.file, ...Object.keys(this.others)])].sort();
+    $("part").hidden = names.length === 1;
+    $("part").replaceChildren(...names.map((name) => h("option", { value: name, selected: name === this.file }, name || "main file")));
   }
 
   #edited(edit) {

@@ -22,15 +22,15 @@ export class Reading {
     this.fresh = [];
   }
 
-  /** What POST /api/draft said of `text`. */
-  static of(answer, text, before) {
+  /** What POST /api/draft said of `text`, which may be a part of a draft that `about` tells of. */
+  static of(answer, text, before, about = {}) {
     const reading = new Reading();
     const offsets = new Offsets(text);
     const here = (each) => ({ ...each, begin: offsets.units(each.begin), end: offsets.units(each.end) });
-    reading.title = answer.title;
-    reading.abstract = answer.abstract;
+    reading.title = answer.title || about.title || "";
+    reading.abstract = answer.abstract || about.abstract || "";
+    reading.authors = answer.authors?.length ? answer.authors : (about.authors ?? []);
     reading.form = answer.form;
-    reading.authors = answer.authors ?? [];
     reading.bibliography = answer.bibliography;
     reading.slots = answer.slots.map(here);
     reading.paragraphs = answer.paragraphs.map((each) => ({ ...here(each), count: each.sentences.length }));
