@@ -12,8 +12,6 @@ from citewell.papers import Paper, Query, Suggestion
 from citewell.pipeline import definitions, pipeline
 from citewell.retrieve.passages import Found
 
-Answers = list[tuple[Query, list[Suggestion]]]
-
 
 def brief(paper: Paper) -> dict[str, Any]:
     """What is said of every paper in a list."""
@@ -31,12 +29,6 @@ def of_suggestions(query: Query, suggestions: Sequence[Suggestion]) -> dict[str,
 
 def of_suggestion(found: Suggestion) -> dict[str, Any]:
     return {"rank": found.rank, **brief(found.paper), "score": found.score, "reasons": found.reasons}
-
-
-def of_several(answers: Answers) -> object:
-    """One object, or a list of them where a draft has several places to fill."""
-    results = [of_suggestions(query, suggestions) for query, suggestions in answers]
-    return results[0] if len(results) == 1 else results
 
 
 def of_search(question: str, found: Sequence[Found]) -> dict[str, Any]:

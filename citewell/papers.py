@@ -103,7 +103,9 @@ class Query:
     exclude: list[str] = field(default_factory=list)
     """Papers that must not be suggested: the draft itself, what it cites already."""
     known: list[str] = field(default_factory=list)
-    """Papers that the draft cites elsewhere: they tell what it is about, and may be suggested."""
+    """Papers that the draft cites elsewhere: they tell what it is about, and may be suggested unless `only_new`."""
+    only_new: bool = False
+    """Whether the `known` are left out. Unlike the excluded they still count for what they say and whom they cite."""
 
     def text(self) -> str:
         """What retrieval by words goes by: the parts of the task, the most specific first."""
@@ -140,22 +142,79 @@ class Suggestion:
 
 
 @dataclass(slots=True)
+class Place:
+    """Where something stands in the source of a draft: ``draft.sources[file][begin:end]``."""
+
+    file: str = ""
+    """The file as the draft names it; empty for the main one."""
+    begin: int = 0
+    """Characters (code points) into the text of that file, its line ends as they are."""
+    end: int = 0
+    line: int = 1
+    """The line of `begin`, counted from 1."""
+
+
+@dataclass(slots=True)
+class DraftSentence:
+    """One sentence of a draft."""
+
+    text: str
+    """As a person reads it, every citation and gap as `OTHER_MARK`."""
+    place: Place
+    cited: bool = False
+    """Whether a citation or a gap stands in it."""
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """One paragraph of a draft's running text."""
+
+    text: str
+    """As a person reads it, every citation and gap as `OTHER_MARK`."""
+    place: Place
+    section: str = ""
+    """The heading that it stands under."""
+    sentences: list[DraftSentence] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Slot:
-    """A place in a draft where a citation is wanted, with the text round it; the place itself is `TARGET_MARK`."""
+    """A place in a draft where a citation is wanted or stands."""
 
     context: str
-    line: int
-    """Where in the file, counted from 1."""
+    """The text round it; the place itself is `TARGET_MARK`, other citations are `OTHER_MARK`."""
+    place: Place
+    keys: list[str] = field(default_factory=list)
+    """What is cited there; empty for a gap."""
+    note: str = ""
+    """What the author wrote to themselves at a gap: the words of a ``\\todo`` or of a comment."""
+
+    @property
+    def gap(self) -> bool:
+        """Whether a citation is wanted here and none stands."""
+        return not self.keys
 
 
 @dataclass(slots=True)
 class Draft:
     """What the user is writing."""
 
-    title: str
-    abstract: str
-    paragraphs: list[str] = field(default_factory=list)
-    """Running text, without the abstract and without headings."""
-    topics: list[str] = field(default_factory=list)
-    """The first sentence of each paragraph."""
+    title: str = ""
+    abstract: str = ""
+    authors: list[str] = field(default_factory=list)
+    form: str = "text"
+    """``latex``, ``markdown``, ``docx`` or ``text``."""
+    paragraphs: list[Paragraph] = field(default_factory=list)
+    """Running text, captions and notes, without the abstract and without headings."""
     slots: list[Slot] = field(default_factory=list)
+    """Gaps and citations, in reading order; also those of the abstract, of headings and of tables."""
+    bibliography: dict[str, Paper] = field(default_factory=dict)
+    """What the keys stand for, as the draft's own bibliography says."""
+    entries: dict[str, Place] = field(default_factory=dict)
+    """Where those of the bibliography's entries stand that a file of `sources` holds."""
+    listed: list[str] = field(default_factory=list)
+    """Keys that the draft lists without citing them anywhere, as ``\\nocite`` does; ``*`` means all."""
+    missing: list[str] = field(default_factory=list)
+    """Files that it names and that could not be opened."""
+    sources: dict[str, str] = field(default_factory=dict)
+    """The text of each file that was read, bibliographies included; of a Word file, what the reader made of it."""

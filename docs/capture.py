@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from citewell import demo
-from citewell.cli.suggest import print_tables
+from citewell.cli.suggest import Answer, print_tables
 from citewell.library import Library
 from citewell.papers import Query
 from citewell.pipeline import pipeline
@@ -30,7 +30,7 @@ def picture() -> str:
         console.print(
             f'$ citewell suggest -k 3 --context "{_GAP.replace("TARGETCIT", "[?]")}"\n', highlight=False, markup=False
         )
-        print_tables([(query, best.suggest(library, query, 3))], console)
+        print_tables([Answer(query, best.suggest(library, query, 3))], console)
         library.close()
     return console.export_svg(title="citewell")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from citewell import demo
-from citewell.answers import Answers, of_several
+from citewell.cli.manuscript import Manuscript
 from citewell.cli.options import json_option, print_json
-from citewell.cli.suggest import print_tables, queries_of_draft
+from citewell.cli.suggest import Answer, answers_as_json, print_tables
 from citewell.library.library import Library
 from citewell.pipeline import pipeline
 
@@ -21,7 +21,7 @@ from citewell.pipeline import pipeline
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("citewell-demo"),
     show_default=True,
-    help="Where to put the library and a copy of the draft.",
+    help="Where to put the library, and a copy of the draft and its bibliography.",
 )
 @click.option("-k", "size", default=3, show_default=True, type=click.IntRange(1, 50), help="How many papers for each gap.")
 @json_option
@@ -30,15 +30,17 @@ def command(folder: Path, size: int, as_json: bool) -> None:
 
     The library is the literature of citation recommendation itself.
     """
-    draft = folder / "draft.txt"
+    draft = folder / "draft.tex"
     library = Library(folder / "library")
     outcome = library.add([demo.path("library.jsonl")])
-    draft.write_bytes(demo.path("draft.txt").read_bytes())
+    for name in (draft.name, "refs.bib"):
+        (folder / name).write_bytes(demo.path(name).read_bytes())
     best = pipeline()
     best.prepare(library)
-    answers: Answers = [(query, best.suggest(library, query, size)) for query in queries_of_draft(draft, None)]
+    manuscript = Manuscript.open(draft, library)
+    answers = [Answer(each.query, best.suggest(library, each.query, size), each, manuscript) for each in manuscript.asked()]
     if as_json:
-        print_json(of_several(answers))
+        print_json(answers_as_json(answers))
         return
     counts = library.store.counts()
     click.echo(
@@ -49,6 +51,7 @@ def command(folder: Path, size: int, as_json: bool) -> None:
     program = "python -m citewell" if sys.argv[0].endswith(".py") else sys.argv[0]
     for line in (
         f"suggest {draft} --library {library.folder}",
+        f"suggest {draft} --accept best --library {library.folder}",
         f'search "how do long queries change BM25?" --library {library.folder}',
         f"show nogueira2020evaluating --library {library.folder}",
     ):

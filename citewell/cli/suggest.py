@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.answers import Answers, of_several
+from citewell.answers import of_suggestions
 from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
-from citewell.draft.plain import read_draft
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.papers import TARGET_MARK, Query
+from citewell.papers import TARGET_MARK, Place, Query, Suggestion
 from citewell.pipeline import DEFAULT, pipeline
 from citewell.text.marks import shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from citewell.cli.manuscript import Manuscript
+    from citewell.draft.queries import Asked
+
 _FORMATS = ("table", "json", "bibtex", "ris", "csl")
+
+
+@dataclass(slots=True)
+class Answer:
+    """A question, what of the draft it is about, and what was found."""
+
+    query: Query
+    suggestions: list[Suggestion]
+    asked: Asked | None = None
+    manuscript: Manuscript | None = None
 
 
 @click.command("suggest")
@@ -31,13 +45,29 @@ _FORMATS = ("table", "json", "bibtex", "ris", "csl")
 @click.option("--topic", default="", help="The topic sentence of a paragraph whose citations are wanted.")
 @click.option("--author", "authors", multiple=True, help="Who writes it: people cite themselves and what they cited before.")
 @click.option(
-    "--task", type=click.Choice(["global", "local", "paragraph"]), help="Of a draft, only this; default: whole draft and gaps."
+    "--task",
+    type=click.Choice(["global", "local", "paragraph"]),
+    help="Of a draft, only this; default: the whole, every gap, every paragraph that cites nothing.",
 )
 @click.option(
     "--pipeline", "name", default=DEFAULT, show_default=True, help="How to find papers; 'citewell pipelines' lists them."
 )
 @click.option("-k", "size", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many papers.")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True, help="What to print.")
+@click.option(
+    "--bib",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The draft's bibliography, and where entries go; default: the .bib file that the draft names.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    metavar="WHAT",
+    help="Cite in DRAFT, as a patch to look at: best (each gap's first suggestion), GAP, GAP#RANK or GAP=ID (repeatable).",
+)
+@click.option("--take", multiple=True, metavar="ID", help="Put this paper into the bibliography, cited nowhere (repeatable).")
+@click.option("--write", is_flag=True, help="Write what --accept and --take change, instead of showing it.")
 @filter_options
 @library_option
 @json_option
@@ -52,34 +82,72 @@ def command(
     name: str,
     size: int,
     form: str,
+    bib: Path | None,
+    accept: tuple[str, ...],
+    take: tuple[str, ...],
+    write: bool,
     library: Library,
     as_json: bool,
     **filters: Any,
 ) -> None:
     """Suggest papers to cite, each with the reasons for it.
 
-    DRAFT is a plain-text file: the title on its first line, then the text; [?] marks places where a citation is missing.
+    DRAFT is LaTeX, Markdown (also Quarto and R Markdown), Word or plain text. Gaps are marked by \\cite{}, \\cite{?}, [@?],
+    [?], [CITATION], \\todo{cite ...}, or in Word by a comment or a highlight. What it cites already is not suggested again.
 
     \b
-        citewell suggest draft.txt
+        citewell suggest paper.tex
+        citewell suggest paper.tex --accept best             # shows the patch
+        citewell suggest paper.tex --accept 2=arxiv:1810.04805 --write
         citewell suggest --title "Citation recommendation" --abstract "We rank papers ..."
         citewell suggest --context "Topic models such as latent Dirichlet allocation [?] are"
     """
-    if draft is not None:
+    given = (filters["since"], filters["before"], filters["venue"], list(filters["exclude"]), list(authors))
+    if draft is None:
+        if bib or accept or take or write:
+            raise click.UsageError("--bib, --accept, --take and --write are for a draft file; name one")
+        queries = [_from_options(title, abstract, context, topic)]
+        _filter(queries, *given)
+        warn(library)
+        chosen = pipeline(name)
+        answers = [Answer(query, chosen.suggest(library, query, size)) for query in queries]
+        tell(chosen.notes(library))
+    else:
+        from citewell.cli.manuscript import Manuscript
+        from citewell.cli.taking_over import take_over
+
         if title or abstract or context or topic:
             raise click.UsageError("give a draft file or --title/--abstract/--context/--topic, not both")
-        queries = queries_of_draft(draft, task)
-    else:
-        queries = [_from_options(title, abstract, context, topic)]
-    for query in queries:
-        query.since, query.before, query.venue = filters["since"], filters["before"], filters["venue"]
-        query.exclude = list(filters["exclude"])
-        query.authors = list(authors)
-    warn(library)
-    chosen = pipeline(name)
-    answers = [(query, chosen.suggest(library, query, size)) for query in queries]
-    tell(chosen.notes(library))
+        manuscript = Manuscript.open(draft, library, bib)
+        tell(manuscript.notes())
+        asked = manuscript.asked(task)
+        _filter([each.query for each in asked], *given)
+        warn(library)
+        if accept or take or write:
+            take_over(manuscript, asked, accept, take, name, write, as_json)
+            return
+        if not asked:
+            raise CitewellError(f"{draft} has {_NOTHING[task or '']}")
+        chosen = pipeline(name)
+        answers = [Answer(each.query, chosen.suggest(library, each.query, size), each, manuscript) for each in asked]
+        tell(chosen.notes(library))
     _print(answers, "json" if as_json else form)
+
+
+_NOTHING = {
+    "": "nothing to go by; put its title on the first line and the text below it",
+    "global": "nothing to go by; put its title on the first line and the text below it",
+    "local": "no gap to fill; mark the places where a citation is missing with [?]",
+    "paragraph": "no paragraph that cites nothing; ask for the whole with --task global, or for gaps with --task local",
+}
+
+
+def _filter(
+    queries: Sequence[Query], since: int | None, before: int | None, venue: str, exclude: list[str], authors: list[str]
+) -> None:
+    for query in queries:
+        query.since, query.before, query.venue, query.exclude = since, before, venue, exclude
+        query.authors = authors or query.authors
 
 
 def _from_options(title: str, abstract: str, context: str, topic: str) -> Query:
@@ -91,60 +159,86 @@ def _from_options(title: str, abstract: str, context: str, topic: str) -> Query:
     return Query(task, title, abstract, context.replace("[?]", TARGET_MARK) or topic)
 
 
-def queries_of_draft(path: Path, task: str | None) -> list[Query]:
-    """The whole draft and each of its gaps, or only what `task` names."""
-    draft = read_draft(path)
-    queries = []
-    if task in (None, "global"):
-        queries.append(Query("global", draft.title, draft.abstract))
-    if task in (None, "local"):
-        queries += [Query("local", draft.title, draft.abstract, slot.context) for slot in draft.slots]
-    if task == "paragraph":
-        queries += [Query("paragraph", draft.title, draft.abstract, topic) for topic in draft.topics]
-    if not queries:
-        raise CitewellError(f"{path} has no gap to fill: mark the places where a citation is missing with [?]")
-    return queries
-
-
-def _print(answers: Answers, form: str) -> None:
+def _print(answers: Sequence[Answer], form: str) -> None:
     if form == "json":
-        print_json(of_several(answers))
+        print_json(answers_as_json(answers))
     elif form == "table":
         print_tables(answers)
     else:
         from citewell.export import write
 
-        papers = {s.paper.id: s.paper for _, suggestions in answers for s in suggestions}
+        papers = {s.paper.id: s.paper for answer in answers for s in answer.suggestions}
         write(papers.values(), form, sys.stdout)
 
 
-def print_tables(answers: Answers, console: Console | None = None) -> None:
+def answers_as_json(answers: Sequence[Answer]) -> object:
+    """One object, or a list of them where a draft has several places to fill."""
+    results = [_result(answer) for answer in answers]
+    return results[0] if len(results) == 1 else results
+
+
+def _result(answer: Answer) -> dict[str, Any]:
+    result = of_suggestions(answer.query, answer.suggestions)
+    if answer.asked is None or answer.manuscript is None:
+        return result
+    manuscript = answer.manuscript
+    result["query"]["known"] = answer.query.known
+    if (place := answer.asked.place) is not None:
+        result["place"] = _place(manuscript, place)
+    if answer.asked.slot is not None:
+        result |= {"gap": manuscript.gap_number(answer.asked.slot), "note": answer.asked.slot.note}
+    if answer.query.task == "global":
+        result["cites"] = [{"key": key, "id": manuscript.cited.get(key)} for key in manuscript.cited_keys()]
+    return result
+
+
+def _place(manuscript: Manuscript, place: Place) -> dict[str, Any]:
+    written = manuscript.draft.sources[place.file][place.begin : place.end]
+    return {
+        "file": str(manuscript.path_of(place.file)),
+        "line": place.line,
+        "begin": place.begin,
+        "end": place.end,
+        "text": written,
+    }
+
+
+def print_tables(answers: Sequence[Answer], console: Console | None = None) -> None:
     """One table a query, for people."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = console or Console()
-    for query, suggestions in answers:
-        console.print(_heading(query), style="bold")
-        if not suggestions:
+    manuscript = next((answer.manuscript for answer in answers if answer.manuscript is not None), None)
+    if manuscript is not None and (said := manuscript.cites()):
+        console.print(Text(said), "\n", style="dim")
+    for answer in answers:
+        console.print(Text(_heading(answer)), style="bold")
+        if not answer.suggestions:
             console.print("  nothing in the library matches\n")
             continue
         table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), show_header=False)
         table.add_column(justify="right", style="cyan", no_wrap=True)
         table.add_column(ratio=3)
         table.add_column(ratio=2)
-        for s in suggestions:
+        for s in answer.suggestions:
             paper = Text.assemble((s.paper.title or s.paper.id, "bold"), "\n", (byline(s.paper), ""), "\n", (s.paper.id, "dim"))
             table.add_row(str(s.rank), paper, Text("\n".join(reason.text for reason in s.reasons)))
         console.print(table)
         console.print()
 
 
-def _heading(query: Query) -> str:
+def _heading(answer: Answer) -> str:
+    query, at = answer.query, ""
+    if answer.asked is not None and answer.manuscript is not None and (place := answer.asked.place) is not None:
+        slot = answer.asked.slot
+        gap = f"Gap {answer.manuscript.gap_number(slot)}, " if slot is not None else ""
+        note = f" ({slot.note})" if slot is not None and slot.note else ""
+        at = f"{gap}{answer.manuscript.path_of(place.file)}:{place.line}{note}: "
     match query.task:
         case "local":
-            return f"At the gap: {shortened(query.context)}"
+            return f"{at or 'At the gap: '}{shortened(query.context)}"
         case "paragraph":
-            return f"For the paragraph: {shortened(query.context)}"
+            return f"{at}For the paragraph: {shortened(query.context)}"
     return f"For the whole of: {query.title or shortened(query.abstract)}"

@@ -1,1 +1,78 @@
-"""Manuscripts: one reader per format, each making a `Draft`."""
+"""Manuscripts: one reader per format, each making a `Draft`.
+
+`read` takes a file and what belongs to it, `parse` a text alone. What the text looks like says which format it has; a name
+only decides where the look leaves it open.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from citewell.draft import bibliography, latex, markdown, plain
+from citewell.draft.files import Folder, content, decoded
+from citewell.draft.flow import Flow
+from citewell.draft.resolving import resolved
+from citewell.errors import CitewellError
+from citewell.papers import Draft
+
+__all__ = ["FORMS", "form_of", "parse", "read", "resolved"]
+
+FORMS = ("latex", "markdown", "docx", "text")
+_SUFFIXES = {
+    ".tex": "latex",
+    ".ltx": "latex",
+    ".latex": "latex",
+    ".md": "markdown",
+    ".qmd": "markdown",
+    ".rmd": "markdown",
+    ".markdown": "markdown",
+    ".txt": "text",
+}
+
+
+def read(path: Path, within: Path | None = None) -> Draft:
+    """The draft in a file, with the files it takes in and its bibliography; only those inside `within`, where that is given."""
+    data = content(path)
+    folder = Folder(path.parent, within)
+    if data.startswith(b"PK"):
+        from citewell.draft import docx
+
+        if docx.looks_like(data):
+            return docx.read(data, str(path))
+    text, _ = decoded(data)
+    if "\x00" in text:
+        raise CitewellError(f"{path} is not a text file; save your draft as .tex, .md, .docx or plain text")
+    if not text.strip():
+        raise CitewellError(f"{path} is empty; put the title on its first line and the text below it")
+    return _parsed(text, form_of(text, path.name), folder)
+
+
+def parse(text: str, form: str = "", bib: str = "") -> Draft:
+    """The draft that a text is, with the bibliography `bib`; no file is opened, whatever the text names.
+
+    What stands for a Word file is the Markdown that `read` made of it.
+    """
+    if form and form not in FORMS:
+        raise CitewellError(f"{form!r} is no form of a draft; choose one of {', '.join(FORMS)}")
+    draft = _parsed(text, form or form_of(text), Folder())
+    if bib:
+        bibliography.add(draft, "bibliography.bib", bib)
+    return draft
+
+
+def form_of(text: str, name: str = "") -> str:
+    """Which format a text is in."""
+    by_name = _SUFFIXES.get(Path(name).suffix.lower(), "")
+    if by_name == "latex" or (by_name in ("", "text") and latex.looks_like(text)):
+        return "latex"
+    return "markdown" if by_name == "markdown" or markdown.looks_like(text) else "text"
+
+
+def _parsed(text: str, form: str, folder: Folder) -> Draft:
+    if form == "latex":
+        return latex.read(text, folder)
+    if form in ("markdown", "docx"):
+        draft = markdown.read(text, folder)
+        draft.form = form
+        return draft
+    return plain.read(Flow.of(text))

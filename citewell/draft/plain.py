@@ -3,68 +3,61 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from citewell.errors import CitewellError
-from citewell.papers import Draft, Slot
-from citewell.text.marks import contexts
-from citewell.text.sentences import split_sentences
+from citewell.draft.flow import Block, Flow, Script, unmarked
+from citewell.draft.gaps import GAP
+from citewell.papers import Draft
 
-_GAP = re.compile(r"\[@?\?\]|\[CITATION\]|TARGETCIT", re.IGNORECASE)
 _ABSTRACT = re.compile(r"[#*\s]*abstract[*.:\s]*", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
-_LATEX = re.compile(r"\\(?:documentclass|begin\{document\})")
+_FIRST_LINE = re.compile(r"[#\s]*(\S[^\n]*)")
 _HEADING_WORDS = 8
-_MAX_BYTES = 20_000_000
 
 
-def read_draft(path: Path) -> Draft:
-    """The draft in a text file."""
-    if path.stat().st_size > _MAX_BYTES:
-        raise CitewellError(f"{path} is larger than any manuscript ({_MAX_BYTES // 1_000_000} MB); give a text file")
-    data = path.read_bytes()
-    if b"\x00" in data:
-        raise CitewellError(f"{path} is not a text file; save your draft as plain text")
-    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    if _LATEX.search(text):
-        raise CitewellError(f"{path} is LaTeX, which suggest does not read yet; give its text as a .txt file, or use --context")
-    draft = parse(text)
-    if not draft.title:
-        raise CitewellError(f"{path} is empty; put the title on its first line and the text below it")
-    return draft
-
-
-def parse(text: str) -> Draft:
-    """The draft that `text` is."""
-    found = [(text.count("\n", 0, match.start()) + 1, match[0].strip()) for match in _PARAGRAPH.finditer(text)]
-    if not found:
-        return Draft("", "")
-    title, _, rest = found[0][1].partition("\n")
-    body = ([(found[0][0] + 1, rest)] if rest else []) + found[1:]
-    draft = Draft(title.lstrip("# ").strip(), "")
+def read(flow: Flow) -> Draft:
+    """The draft that a text is."""
+    text = flow.text
+    script = Script(flow, Draft(form="text"))
+    draft = script.draft
+    title = _FIRST_LINE.match(text)
+    if title is None:
+        return script.finish()
+    draft.title = " ".join(title[1].split())
     in_abstract = False
-    for line, paragraph in body:
-        lead = _ABSTRACT.match(paragraph)
+    for found in _PARAGRAPH.finditer(text, title.end()):
+        begin, end = found.span()
+        lead = _ABSTRACT.match(text, begin, end)
         if not draft.abstract and lead and lead[0].strip():
             in_abstract = True
-            paragraph = paragraph[lead.end() :]
+            begin = lead.end()
+        paragraph = text[begin:end].strip()
         if not paragraph:
             continue
-        if in_abstract or (not draft.abstract and not _is_heading(paragraph)):
-            draft.abstract = " ".join(paragraph.split())
+        write(script.block, flow, begin, end)
+        if _is_heading(paragraph) and not in_abstract:
+            script.section = unmarked(script.block.readable().lstrip("# "))
+            _drop(script, running=False)
+        elif in_abstract or not draft.abstract:
+            draft.abstract = unmarked(script.block.readable())
             in_abstract = False
-        elif not _is_heading(paragraph):
-            draft.paragraphs.append(" ".join(paragraph.split()))
-            draft.topics += split_sentences(draft.paragraphs[-1])[:1]
-        draft.slots += _slots(paragraph, line)
-    return draft
+            _drop(script, running=False)
+        else:
+            script.close()
+    return script.finish()
 
 
-def _slots(paragraph: str, line: int) -> list[Slot]:
-    gaps = list(_GAP.finditer(paragraph))
-    lines = [line + paragraph.count("\n", 0, gap.start()) for gap in gaps]
-    found = contexts(paragraph, [(gap.start(), gap.end(), []) for gap in gaps])
-    return [Slot(context.text, lines[int(context.id)]) for context in found]
+def write(block: Block, flow: Flow, begin: int, end: int) -> None:
+    """Write a stretch of a flow as it stands, its gaps marked."""
+    for gap in GAP.finditer(flow.text, begin, end):
+        block.copy(flow.text[begin : gap.start()], begin)
+        block.mark(*gap.span(), [])
+        begin = gap.end()
+    block.copy(flow.text[begin:end], begin)
+
+
+def _drop(script: Script, running: bool) -> None:
+    block, script.block = script.block, Block()
+    script.keep(block, running)
 
 
 def _is_heading(paragraph: str) -> bool:

@@ -25,5 +25,10 @@ def write(papers: Iterable[Paper], format: str, out: TextIO) -> None:
     if format not in FORMATS:
         raise CitewellError(f"{format!r} is no export format; choose one of {', '.join(FORMATS)}")
     if format != "jsonl":
-        papers = (replace(paper, ids=[each for each in paper.ids if not each.startswith(_PRIVATE)]) for paper in papers)
+        papers = map(public, papers)
     FORMATS[format].write(papers, out)
+
+
+def public(paper: Paper) -> Paper:
+    """`paper` without the identifiers that nobody else knows."""
+    return replace(paper, ids=[each for each in paper.ids if not each.startswith(_PRIVATE)])

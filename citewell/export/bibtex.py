@@ -65,9 +65,14 @@ _OWN_FIELDS = {"doi": "doi", "arxiv": "eprint", "pmid": "pmid", "pmcid": "pmcid"
 def write(papers: Iterable[Paper], out: TextIO) -> None:
     keys = Citekeys()
     for paper in papers:
-        entry_type = _type(paper)
-        lines = [f"  {name} = {value}" for name, value in _fields(paper, entry_type)]
-        out.write(f"@{entry_type}{{{keys.key(paper)},\n" + ",\n".join(lines) + "\n}\n\n")
+        out.write(entry(paper, keys.key(paper)) + "\n")
+
+
+def entry(paper: Paper, key: str) -> str:
+    """One entry under a key of the caller's choice, with the newline behind it."""
+    entry_type = _type(paper)
+    lines = [f"  {name} = {value}" for name, value in _fields(paper, entry_type)]
+    return f"@{entry_type}{{{key},\n" + ",\n".join(lines) + "\n}\n"
 
 
 def escaped(text: str) -> str:

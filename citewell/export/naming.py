@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from citewell.papers import Paper
@@ -46,16 +47,17 @@ def date_parts(paper: Paper) -> list[int]:
 class Citekeys:
     """Gives each paper a key of its own: the one it came with, else one like ``vaswani2017attention``."""
 
-    def __init__(self) -> None:
-        self._times: dict[str, int] = {}
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        # BibTeX takes keys that differ only in case for the same.
+        self._times: dict[str, int] = {key.lower(): 0 for key in taken}
 
     def key(self, paper: Paper) -> str:
         base = _NOT_IN_KEY.sub("", paper.extra.get("citekey", "")) or _made(paper)
         key = base
-        while key in self._times:
-            self._times[base] += 1
-            key = f"{base}{_letters(self._times[base])}"
-        self._times[key] = 0
+        while key.lower() in self._times:
+            self._times[base.lower()] = times = self._times.get(base.lower(), 0) + 1
+            key = f"{base}{_letters(times)}"
+        self._times[key.lower()] = 0
         return key
 
 

@@ -107,14 +107,17 @@ class Segment:
         here = slice(places.starts[term], places.ends[term])
         return self.postings.docs[here].astype(np.int64), self.postings.frequencies[here].astype(np.int64)
 
-    def frequency(self, places: Places, term: int, doc: int) -> int:
-        """How often one looked-up term is in the paper at this distance from the segment's first."""
+    def frequencies(self, places: Places, term: int, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """How often one looked-up term is in the papers at these distances from the segment's first."""
         row = places.rows[term]
         if row >= 0:
-            return int(self.postings.dense[row, doc])
-        docs = self.postings.docs[places.starts[term] : places.ends[term]]
-        at = int(np.searchsorted(docs, doc))
-        return int(self.postings.frequencies[places.starts[term] + at]) if at < len(docs) and docs[at] == doc else 0
+            return np.asarray(self.postings.dense[row, wanted], np.int64)
+        start, end = places.starts[term], places.ends[term]
+        if start == end:
+            return np.zeros(len(wanted), np.int64)
+        docs = self.postings.docs[start:end]
+        at = np.minimum(docs.searchsorted(wanted.astype(docs.dtype)), len(docs) - 1)
+        return np.where(docs[at] == wanted, self.postings.frequencies[start:end][at], 0).astype(np.int64)
 
 
 class Places(NamedTuple):

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from citewell.identifiers import recognise
 from citewell.library import rows, schema
+from citewell.library.identity import title_key
 from citewell.papers import Context, Paper, Reference, Sentence
 
 
@@ -37,15 +38,30 @@ class Store:
 
     def find(self, name: str) -> int | None:
         """The number of the paper that somebody calls `name`: any identifier, a data set's id, a citation key."""
-        known = recognise(name)
-        for key in ([known] if known else []) + [name, f"id={name}", f"local:{name}", f"key={name}"]:
-            found = self.db.execute("SELECT paper FROM ids WHERE key = ? ORDER BY paper", (key,)).fetchone()
-            if found:
-                return int(found[0])
+        if (named := self.named(name)) is not None:
+            return named
         # A twin that was merged under another name, and belongs to a data set: rare enough to look through all ids.
         escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         found = self.db.execute("SELECT paper FROM ids WHERE key LIKE ? ESCAPE '\\' LIMIT 1", (f"%:{escaped}",)).fetchone()
         return int(found[0]) if found else None
+
+    def named(self, name: str) -> int | None:
+        """As `find`, without the look through all ids."""
+        known = recognise(name)
+        return self.identified(([known] if known else []) + [name, f"id={name}", f"local:{name}", f"key={name}"])
+
+    def identified(self, keys: Iterable[str]) -> int | None:
+        """The number of the paper with the first of these identifiers that any has."""
+        for key in keys:
+            found = self.db.execute("SELECT paper FROM ids WHERE key = ? ORDER BY paper", (key,)).fetchone()
+            if found:
+                return int(found[0])
+        return None
+
+    def titled(self, title: str) -> list[int]:
+        """The numbers of the papers with this title, but for case, accents and punctuation."""
+        found = self.db.execute("SELECT num FROM papers WHERE title_key = ? ORDER BY num", (title_key(title),))
+        return [num for (num,) in found]
 
     def papers(self, nums: Sequence[int]) -> dict[int, Paper]:
         """Bibliographic records by number; numbers of papers that are gone are absent."""

@@ -82,7 +82,7 @@ class Bm25:
 
     def _score_all(self, request: Request) -> dict[int, npt.NDArray[np.float32]]:
         index = request.library.index
-        lookups = self._look_up(Visible(request), self._terms(request))
+        lookups, _ = self._looked_up(request)
         blocks = {}
         for block in index.blocks:
             blocks[block] = scores = np.zeros(BLOCK, np.float32)
@@ -111,23 +111,28 @@ class Bm25:
     def explain(self, request: Request, papers: list[int]) -> dict[int, dict[str, float]]:
         """What each word of the query adds to the score of each paper, the largest first; the sum is the score."""
         index = request.library.index
-        terms = self._terms(request)
-        words = [word for _, (word, _) in sorted(terms.items())]
-        lookups = self._look_up(Visible(request), terms)
-        explained = {}
-        for num in papers:
-            shares = np.zeros(len(words))
+        lookups, words = self._looked_up(request)
+        nums = np.array(papers, np.int64)
+        shares = np.zeros((len(papers), len(words)))
+        for block in np.unique(nums >> BLOCK_BITS).tolist():
+            here = np.flatnonzero(nums >> BLOCK_BITS == block)
             for name, lookup in lookups.items():
-                for segment in index.stack(name, num >> BLOCK_BITS):
-                    shares += self._shares(segment, lookup, num & (BLOCK - 1))
+                for segment in index.stack(name, block):
+                    shares[here] += self._shares(segment, lookup, nums[here] & (BLOCK - 1))
+        explained = {}
+        for num, row in zip(papers, shares, strict=True):
             explained[num] = together = dict[str, float]()
-            for at in np.argsort(-shares, kind="stable"):
-                if shares[at] > 0:
-                    together[words[at]] = together.get(words[at], 0.0) + float(shares[at])
+            for at in np.argsort(-row, kind="stable")[: np.count_nonzero(row > 0)].tolist():
+                together[words[at]] = together.get(words[at], 0.0) + float(row[at])
         return explained
 
-    def _terms(self, request: Request) -> QueryTerms:
-        return query_terms(request, self.form, self.key_terms)
+    def _looked_up(self, request: Request) -> tuple[dict[str, _Lookup], list[str]]:
+        """The terms found in every field of the mix, and the words that they are in the query; worked out once a query."""
+        return request.remember(f"terms of {self}", lambda: self._look_up_terms(request))
+
+    def _look_up_terms(self, request: Request) -> tuple[dict[str, _Lookup], list[str]]:
+        terms = query_terms(request, self.form, self.key_terms)
+        return self._look_up(Visible(request), terms), [word for _, (word, _) in sorted(terms.items())]
 
     def _look_up(self, visible: Visible, terms: QueryTerms) -> dict[str, _Lookup]:
         """Find the terms, by ascending hash, in every field of the mix."""
@@ -142,15 +147,17 @@ class Bm25:
             lookups[name] = _Lookup(average, (weight * times * idf).astype(np.float32), places)
         return lookups
 
-    def _shares(self, segment: Segment, lookup: _Lookup, doc: int) -> npt.NDArray[np.float64]:
-        """What each term adds to the score of one paper, if this segment speaks for it."""
-        shares = np.zeros(len(lookup.weights))
-        at = doc - segment.postings.first
-        if not 0 <= at < segment.postings.span or np.isinf(segment.lengths[at]):
+    def _shares(self, segment: Segment, lookup: _Lookup, docs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """What each term adds to the score of each of some papers; nothing for those that this segment does not speak for."""
+        shares = np.zeros((len(docs), len(lookup.weights)))
+        at = docs - segment.postings.first
+        inside = np.flatnonzero((at >= 0) & (at < segment.postings.span))
+        spoken = inside[np.isfinite(segment.lengths[at[inside]])]
+        if not len(spoken):
             return shares
-        norm = segment.norms(self.k1, self.b, lookup.average)[at]
+        norms = segment.norms(self.k1, self.b, lookup.average)[at[spoken]]
         places = lookup.places[segment.entry.file]
-        for term in np.flatnonzero(places.counts):
-            frequency = segment.frequency(places, int(term), at)
-            shares[term] = lookup.weights[term] * (frequency / (frequency + norm)) if frequency else 0.0
+        for term in np.flatnonzero(places.counts).tolist():
+            times = segment.frequencies(places, term, at[spoken]).astype(np.float32)
+            shares[spoken, term] = lookup.weights[term] * (times / (times + norms))
         return shares

@@ -52,7 +52,7 @@ class Request:
     def allowed(self, block: int) -> Mask | None:
         """Which numbers of a block may be found; None where all may."""
         query = self.query
-        if query.since is None and query.before is None and self._only is None and not len(self.excluded):
+        if query.since is None and query.before is None and self._only is None and not len(self._barred):
             return None
         mask = np.ones(BLOCK, bool)
         if query.since is not None or query.before is not None:
@@ -62,7 +62,7 @@ class Request:
                 mask &= years < query.before
         if self._only is not None:
             mask &= np.isin(np.arange(BLOCK), self._only[self._only >> BLOCK_BITS == block] & (BLOCK - 1))
-        mask[self.excluded[self.excluded >> BLOCK_BITS == block] & (BLOCK - 1)] = False
+        mask[self._barred[self._barred >> BLOCK_BITS == block] & (BLOCK - 1)] = False
         return mask
 
     @cached_property
@@ -75,6 +75,11 @@ class Request:
         """The papers that the draft cites elsewhere."""
         found = [self.library.store.find(name) for name in self.query.known]
         return np.array([num for num in found if num is not None], np.int64)
+
+    @cached_property
+    def _barred(self) -> npt.NDArray[np.int64]:
+        """The numbers of the papers that must not be found."""
+        return np.concatenate((self.excluded, self.known())) if self.query.only_new else self.excluded
 
     @cached_property
     def _only(self) -> npt.NDArray[np.int64] | None:

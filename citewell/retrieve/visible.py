@@ -60,4 +60,5 @@ class Visible:
         return found
 
     def _frequencies(self, segment: Segment, places: Places, at: int) -> Numbers:
-        return np.array([segment.frequency(places, term, at) for term in range(len(places.counts))], np.int64)
+        wanted = np.array([at])
+        return np.array([segment.frequencies(places, term, wanted)[0] for term in range(len(places.counts))], np.int64)

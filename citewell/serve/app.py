@@ -20,9 +20,8 @@ from citewell.serve import shapes
 from citewell.serve.desk import Desk
 from citewell.serve.limits import BodySize, Rate
 from citewell.serve.messages import RefusedError
-from citewell.serve.routes import adding, asking, papers
+from citewell.serve.routes import adding, asking, drafts, papers
 from citewell.serve.security import SafeHeaders, SameOrigin, Token
-from citewell.serve.settings import Settings
 
 PAGE = Path(__file__).with_name("page")
 _DRAFT_BYTES = 20_000_000
@@ -40,18 +39,19 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         421: "The request was meant for another host.",
         422: "Something that was given cannot be used; the detail says what, and the fix.",
         429: "Too many requests; Retry-After says how long to wait.",
+        501: "This version cannot do that.",
         503: "It took too long, or too much is waiting.",
         507: "The disk is full.",
     }.items()
 }
 
 
-def make(settings: Settings) -> FastAPI:
+def make(desk: Desk) -> FastAPI:
     """The application for one library."""
+    settings = desk.settings
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        desk = app.state.desk = Desk(settings)
         desk.start()
         try:
             yield
@@ -68,7 +68,8 @@ def make(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         responses=_REFUSALS,
     )
-    for module in (asking, papers, adding):
+    app.state.desk = desk
+    for module in (asking, drafts, papers, adding):
         app.include_router(module.router)
     app.mount("/static", StaticFiles(directory=PAGE))
     app.add_api_route("/", _page, include_in_schema=False)

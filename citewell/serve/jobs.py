@@ -79,8 +79,8 @@ class Jobs:
         self._lock = FileLock(self._folder / _LOCK)
         self.writable = os.access(library, os.W_OK)
 
-    def start(self) -> None:
-        """Take up what an earlier server has left."""
+    def claim(self) -> None:
+        """Keep other servers from this library's jobs, or say that one has them."""
         if not self.writable:
             return
         self._folder.mkdir(exist_ok=True)
@@ -90,6 +90,11 @@ class Jobs:
             raise CitewellError(
                 f"another 'citewell serve' has the library in {self._library} already; use that one, or stop it"
             ) from None
+
+    def start(self) -> None:
+        """Take up what an earlier server has left."""
+        if not self.writable:
+            return
         for folder in sorted(self._folder.iterdir()):
             if folder.name.endswith(".part"):  # never acknowledged
                 shutil.rmtree(folder, ignore_errors=True)

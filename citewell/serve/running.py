@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
@@ -14,6 +16,7 @@ from citewell.errors import CitewellError
 from citewell.library import schema
 from citewell.library.library import Library
 from citewell.serve.app import make
+from citewell.serve.desk import Desk
 from citewell.serve.security import is_loopback
 from citewell.serve.settings import Settings
 
@@ -72,6 +75,13 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._ready = ready
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Let both signals end it, as uvicorn does, but without raising them again: it has been ended as one ends it."""
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, self.handle_exit)
+        yield
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
@@ -80,8 +90,10 @@ class _Server(uvicorn.Server):
 
 def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until SIGINT or SIGTERM; requests under way get a few seconds, a job goes on with the next server."""
+    desk = Desk(settings)
+    desk.jobs.claim()
     config = uvicorn.Config(
-        make(settings),
+        make(desk),
         log_level="warning",
         access_log=False,
         proxy_headers=False,  # a client must not choose the address that it is known by

@@ -58,7 +58,10 @@ class SuggestBody(Filters):
     abstract: str = Field("", max_length=50_000)
     context: str = Field("", max_length=20_000, description="The text round a gap ([?] or TARGETCIT), or a topic sentence.")
     authors: Names = Field(default_factory=list, description="Who writes it.")
-    known: Names = Field(default_factory=list, description="Ids of papers that the draft cites elsewhere.")
+    known: Names = Field(
+        default_factory=list, description="Ids of papers that the draft cites elsewhere: they steer the ranking."
+    )
+    only_new: bool = Field(False, description="Whether the known are left out of the suggestions.")
 
 
 class SearchBody(Filters):
@@ -82,7 +85,7 @@ class DraftBody(BaseModel):
 
     model_config = _example(text=_TEXT, form="text")
     text: str = Field(max_length=2_000_000)
-    form: Literal["", "latex", "markdown", "text"] = Field("", description="Empty: found by the text itself.")
+    form: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty: found by the text itself.")
     bibliography: str = Field("", max_length=2_000_000, description="The text of its .bib file.")
 
 
@@ -322,3 +325,152 @@ class Job(BaseModel):
     total: int
     message: str
     result: dict[str, Any] | None
+
+
+class SentenceShape(BaseModel):
+    file: str = Field(description="The file of the project that it stands in; empty for the main one.")
+    begin: int = Field(description="Code points into the text.")
+    end: int
+    text: str
+    cited: bool
+
+
+class ParagraphShape(BaseModel):
+    file: str
+    begin: int
+    end: int
+    section: str
+    sentences: list[SentenceShape]
+
+
+class SlotShape(BaseModel):
+    """A place where a citation is wanted or stands."""
+
+    file: str
+    begin: int
+    end: int
+    line: int
+    keys: list[str]
+    papers: list[str] = Field(description="Ids of the library's papers that the keys mean.")
+    gap: bool
+    context: str
+    note: str
+
+
+class EntryShape(BaseModel):
+    """An entry of the draft's bibliography."""
+
+    key: str
+    title: str
+    authors: list[str]
+    year: int | None
+    id: str | None = Field(description="Of the library's paper that it is, where there is one.")
+
+
+_GAP: dict[str, Any] = {
+    "form": "text",
+    "title": "Counting boats",
+    "abstract": "",
+    "authors": [],
+    "paragraphs": [
+        {
+            "file": "",
+            "begin": 16,
+            "end": 62,
+            "section": "",
+            "sentences": [
+                {
+                    "file": "",
+                    "begin": 16,
+                    "end": 62,
+                    "text": "Boats were first counted from photographs OTHERCIT.",
+                    "cited": True,
+                }
+            ],
+        }
+    ],
+    "slots": [
+        {
+            "file": "",
+            "begin": 58,
+            "end": 61,
+            "line": 3,
+            "keys": [],
+            "papers": [],
+            "gap": True,
+            "context": "Boats were first counted from photographs TARGETCIT.",
+            "note": "",
+        }
+    ],
+    "bibliography": [],
+}
+
+
+class DraftShape(BaseModel):
+    """What stands where in a manuscript."""
+
+    model_config = _example(**_GAP)
+    form: Literal["latex", "markdown", "docx", "text"]
+    title: str
+    abstract: str
+    authors: list[str]
+    paragraphs: list[ParagraphShape]
+    slots: list[SlotShape]
+    bibliography: list[EntryShape]
+
+
+class DraftFileShape(DraftShape):
+    model_config = _example(**_GAP, text=_TEXT, files={})
+    text: str = Field(description="The manuscript's text; of a Word file, what was made of it.")
+    files: dict[str, str] = Field(description="Further files of a project that the manuscript takes in, by their names.")
+
+
+class Finding(BaseModel):
+    """Something that a check has found."""
+
+    model_config = ConfigDict(extra="allow")
+    kind: str
+    message: str
+    file: str
+    line: int
+    begin: int
+    end: int
+
+
+class Findings(BaseModel):
+    """What ``citewell check --json`` says."""
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra={
+            "examples": [
+                {
+                    "findings": [
+                        {
+                            "kind": "missing-key",
+                            "message": "holt2015 is cited but has no entry",
+                            "file": "",
+                            "line": 3,
+                            "begin": 58,
+                            "end": 69,
+                            "key": "holt2015",
+                        }
+                    ]
+                }
+            ]
+        },
+    )
+    findings: list[Finding]
+
+
+class AcceptedShape(BaseModel):
+    """A manuscript with citations in it."""
+
+    model_config = _example(
+        text="Counting boats\n\nBoats were first counted from photographs [@holt2015counting].",
+        bibliography="@article{holt2015counting,\n  title = {Counting boats in the harbour}\n}\n",
+        keys={"doi:10.1000/harbour": "holt2015counting"},
+    )
+    text: str
+    bibliography: str
+    keys: dict[str, str] = Field(description="The citation key of each paper, by the id that was chosen.")

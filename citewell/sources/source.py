@@ -63,18 +63,23 @@ class _Unzipped(io.RawIOBase):
 class Source:
     """One open input file."""
 
-    def __init__(self, path: Path, namespace: str = "local") -> None:
+    def __init__(self, path: Path, namespace: str = "local", data: bytes | None = None) -> None:
         self.path = path
         self.namespace = namespace
         """Where ids of no known scheme belong: the name of the data set, or ``local``."""
-        self.size = path.stat().st_size
-        self._raw: BinaryIO = path.open("rb")
+        self.size = path.stat().st_size if data is None else len(data)
+        self._raw: BinaryIO = path.open("rb") if data is None else io.BytesIO(data)
         zipped = self._raw.read(2) == b"\x1f\x8b"
         self._raw.seek(0)
         self.stream: io.BufferedReader = (
             io.BufferedReader(_Unzipped(self._raw), _CHUNK) if zipped else io.BufferedReader(self._raw, _CHUNK)
         )
         self.head: bytes = self.stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+
+    @classmethod
+    def of(cls, text: str, name: str = "") -> Source:
+        """A text that is at hand already, read as a file of this name would be."""
+        return cls(Path(name), data=text.encode("utf-8", "surrogatepass"))
 
     def position(self) -> int:
         """How many bytes of the file on disk have been consumed; for progress against `size`."""

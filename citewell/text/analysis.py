@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -80,6 +79,8 @@ class Vocabulary:
     def __init__(self) -> None:
         self.hashes: list[int] = [0]
         """The hash of each term, by its number."""
+        self.hash_of = _Memory(lambda token: self.hashes[self.number(token)])
+        """The hash of each token's term, 0 for a stop word."""
         self._by_piece = _Memory(self._number)
         self._phrases: list[Numbers] = [np.zeros(0, np.int32)]
         self._by_token: dict[bytes, int] = {}
@@ -150,12 +151,14 @@ def _query_vocabulary() -> Vocabulary:
 
 def terms(text: str) -> dict[int, tuple[str, float]]:
     """Each term of `text`: its hash, the word by which it first appears, and how often it does."""
-    vocabulary = _query_vocabulary()
-    if len(vocabulary.hashes) > _MOST_REMEMBERED:
+    hashes = _query_vocabulary().hash_of
+    if len(hashes) > _MOST_REMEMBERED:
         _query_vocabulary.cache_clear()
     found: dict[int, tuple[str, float]] = {}
-    for token, count in Counter(tokens(text)).items():
-        if term := vocabulary.hashes[vocabulary.number(token)]:
-            word, times = found.get(term) or (token.decode(), 0)
-            found[term] = word, times + count
+    for token in tokens(text):
+        if term := hashes[token]:
+            if known := found.get(term):
+                found[term] = known[0], known[1] + 1
+            else:
+                found[term] = token.decode(), 1
     return found

@@ -53,8 +53,14 @@ def shortened(text: str, width: int = 160, target: str = "[?]") -> str:
     first = last = gap
     length = len(words[gap]) if words else 0
     while length < width and (first > 0 or last < len(words) - 1):
-        first, last = max(0, first - 1), min(len(words) - 1, last + 1)
-        length = sum(len(word) + 1 for word in words[first : last + 1])
+        if first == last:
+            length += 1  # each word counts with a space, but for the first one alone
+        if first > 0:
+            first -= 1
+            length += len(words[first]) + 1
+        if last < len(words) - 1:
+            last += 1
+            length += len(words[last]) + 1
     shown = " ".join(words[first : last + 1]).replace(TARGET_MARK, target).replace(OTHER_MARK, "[…]")
     shown = _LOOSE.sub(r"\1\2", shown)
     return f"{'… ' if first else ''}{shown}{' …' if last < len(words) - 1 else ''}"

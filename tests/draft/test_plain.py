@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.draft.plain import parse, read_draft
+from citewell.draft import parse, read
 from citewell.errors import CitewellError
 from citewell.papers import TARGET_MARK
 
@@ -29,27 +29,34 @@ def test_the_parts_of_a_draft_are_found() -> None:
     draft = parse(DRAFT)
     assert draft.title == "What to Cite"
     assert draft.abstract == "We rank papers. It works."
-    assert len(draft.paragraphs) == 2
-    assert draft.topics[1] == "A second paragraph without a gap."
+    assert [paragraph.section for paragraph in draft.paragraphs] == ["Introduction"] * 2
+    assert [sentence.text for sentence in draft.paragraphs[1].sentences] == ["A second paragraph without a gap."]
 
 
 def test_each_gap_becomes_a_slot_with_its_line() -> None:
     slots = parse(DRAFT).slots
-    assert [slot.line for slot in slots] == [9, 10]
-    assert all(slot.context.count(TARGET_MARK) == 1 for slot in slots)
+    assert [slot.place.line for slot in slots] == [9, 10]
+    assert all(slot.gap and slot.context.count(TARGET_MARK) == 1 for slot in slots)
     assert slots[0].context.startswith(f"Topic models {TARGET_MARK}")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_offsets_are_those_of_the_text_as_it_is(newline: str) -> None:
+    draft = parse(DRAFT.replace("\n", newline))
+    source = draft.sources[""]
+    assert [source[slot.place.begin : slot.place.end] for slot in draft.slots] == ["[?]", "[CITATION]"]
+    written = [source[each.place.begin : each.place.end] for each in draft.paragraphs[0].sentences]
+    assert written == ["Topic models [?] are old.", f"Vectors came later{newline}[CITATION].", "Nothing here."]
+    assert [sentence.cited for sentence in draft.paragraphs[0].sentences] == [True, True, False]
 
 
 def test_without_the_word_abstract_the_first_paragraph_is_it() -> None:
     assert parse("A title\n\nThe first long enough paragraph says what this is about.\n").abstract.startswith("The first")
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [(b"", "empty"), (b"\\documentclass{article}", "LaTeX"), (b"PK\x00\x01", "not a text file")],
-)
+@pytest.mark.parametrize(("content", "says"), [(b"", "empty"), (b"PK\x00\x01", "not a text file")])
 def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "draft"
     path.write_bytes(content)
     with pytest.raises(CitewellError, match=says):
-        read_draft(path)
+        read(path)

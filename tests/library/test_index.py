@@ -140,7 +140,7 @@ def indexed(index: Index, field: str) -> tuple[Texts, dict[int, int], Counter[in
             for doc, frequency in zip(docs.tolist(), times.tolist(), strict=True):
                 if live[doc]:
                     texts[first + doc][term] = frequency
-                    assert segment.frequency(places, position, doc) == frequency
+                    assert segment.frequencies(places, position, np.array([doc]))[0] == frequency
             holding[term] += int(places.counts[position])
     return texts, lengths, +holding
 

@@ -22,6 +22,7 @@ def suggest(library: Library, given: Given, attached: bytes = b"") -> object:
         given["authors"],
         exclude=given["exclude"],
         known=given["known"],
+        only_new=given["only_new"],
         **_filters(given),
     )
     if not query.text().strip():

@@ -1,0 +1,136 @@
+"""Many clients at once: ``python -m benchmarks.load LIBRARY [--clients 50] [--seconds 60] [--pipeline fast] [--pause 0]``.
+
+Starts a server of its own on loopback. Each client asks for what to cite at a gap, waits for the answer, pauses, and asks of
+the next; with no pause, which is the default, so many requests are always under way. The gaps are the library's own contexts,
+each with the title and abstract of the paper that it stands in. Clients and server share the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+
+from citewell.library import schema
+
+_GAPS = 5_000
+_FIRST_SECONDS = 3.0
+"""Answers of the first seconds are not counted: the processes are still warming up."""
+
+
+def bodies(library: Path, pipeline: str) -> list[bytes]:
+    """What is asked, in an order of no meaning."""
+    with sqlite3.connect(f"{(library / schema.FILE).absolute().as_uri()}?mode=ro", uri=True) as db:
+        rows = db.execute(
+            "SELECT text, title, abstract FROM contexts JOIN papers ON papers.num = citing"
+            " ORDER BY contexts.num * 7919 % 10007, contexts.num LIMIT ?",
+            (_GAPS,),
+        ).fetchall()
+    return [
+        json.dumps({"context": text, "title": title[:2000], "abstract": abstract[:50_000], "pipeline": pipeline}).encode()
+        for text, title, abstract in rows
+    ]
+
+
+class Load:
+    """The clients of one run, and what they have seen."""
+
+    def __init__(self, url: str, asked: list[bytes], pause: float) -> None:
+        self._url = url
+        self._asked = asked
+        self._pause = pause
+        self.asked = 0
+        self.seconds: list[float] = []
+        self.errors: Counter[str] = Counter()
+
+    async def run(self, clients: int, seconds: float) -> None:
+        start = time.monotonic() + _FIRST_SECONDS
+        await asyncio.gather(*(self._client(start, start + seconds, number / clients) for number in range(clients)))
+
+    async def _client(self, start: float, end: float, share: float) -> None:
+        await asyncio.sleep(self._pause * share)  # so that clients which pause do not all ask at once
+        async with httpx.AsyncClient(base_url=self._url, timeout=60, trust_env=False) as client:
+            while (asked_at := time.monotonic()) < end:
+                body = self._asked[self.asked % len(self._asked)]
+                self.asked += 1
+                try:
+                    answer = await client.post("/api/suggest", content=body, headers={"Content-Type": "application/json"})
+                    error = "" if answer.status_code == 200 and answer.json()["suggestions"] else f"status {answer.status_code}"
+                except httpx.HTTPError as trouble:
+                    error = type(trouble).__name__
+                if error:
+                    self.errors[error] += 1
+                elif asked_at >= start:
+                    self.seconds.append(time.monotonic() - asked_at)
+                await asyncio.sleep(self._pause)
+
+
+def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: float, workers: int) -> dict[str, Any]:
+    """Start a server, load it, stop it."""
+    command = [sys.executable, "-m", "citewell", "serve", "--no-open", "--port", "0", "--json", "--library", str(library)]
+    command += ["--workers", str(workers)] if workers else []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "CITEWELL_BACKGROUND": "off"}) as server:
+        try:
+            assert server.stdout is not None
+            url = json.loads(server.stdout.readline())["url"]
+            load = Load(url, bodies(library, pipeline), pause)
+            before = time.process_time()
+            asyncio.run(load.run(clients, seconds))
+            ours = time.process_time() - before
+        finally:
+            server.send_signal(signal.SIGTERM)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    asked = max(1, load.asked)
+    quantiles = np.quantile(load.seconds, (0.5, 0.95, 0.99, 1.0)).tolist() if load.seconds else [float("nan")] * 4
+    names = ("median", "p95", "p99", "worst")
+    return {
+        "pipeline": pipeline,
+        "clients": clients,
+        "pause": pause,
+        "seconds": seconds,
+        "answers": len(load.seconds),
+        "a second": len(load.seconds) / seconds,
+        "errors": dict(load.errors),
+        **dict(zip(names, quantiles, strict=True)),
+        "server's CPU a question": (usage.ru_utime + usage.ru_stime) / asked,
+        "clients' CPU a question": ours / asked,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library", type=Path)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--pipeline", default="fast")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between an answer and the next question")
+    parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    found = measured(given.library, given.clients, given.seconds, given.pipeline, given.pause, given.workers)
+    if given.json:
+        print(json.dumps(found))
+        return
+    errors = ", ".join(f"{count} {name}" for name, count in found["errors"].items()) or "none"
+    shown = ("median", "p95", "p99", "worst", "server's CPU a question", "clients' CPU a question")
+    print(f"| pipeline | clients | pause | answers a second | errors | {' | '.join(shown)} |")
+    print(f"{'|---' * (5 + len(shown))}|")
+    times = " | ".join(f"{1000 * found[name]:.3g} ms" for name in shown)
+    print(f"| {given.pipeline} | {given.clients} | {given.pause:g} s | {found['a second']:.0f} | {errors} | {times} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""The bibliography of a draft: the files that it names, each in any format that the library can take in."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from citewell.draft.files import Folder
+from citewell.papers import Draft, Paper, Place
+from citewell.sources import InputError, Source, find_reader
+
+_ENTRY = re.compile(r"^[ \t]*(@[ \t]*[A-Za-z][\w-]*\s*[{(]\s*([^\s,{}=]+)\s*,)", re.MULTILINE)
+_END = re.compile(r"[{}]|\n[ \t]*@[A-Za-z]+[ \t]*[{(][^{}(),=\"\n]*,")
+
+
+def read_bibliography(draft: Draft, names: Iterable[str], folder: Folder) -> None:
+    """Put what the named files hold into the draft."""
+    for name in dict.fromkeys(names):
+        if (opened := folder.text(name, ".bib", ".bibtex")) is not None:
+            add(draft, *opened)
+    draft.missing = list(dict.fromkeys(folder.missing))
+
+
+def add(draft: Draft, name: str, text: str) -> None:
+    """Put the entries of one bibliography, called `name`, into the draft; what is there already stays."""
+    draft.sources.setdefault(name, text)
+    for key, paper in entries(text):
+        draft.bibliography.setdefault(key, paper)
+    for key, place in places(text, name).items():
+        draft.entries.setdefault(key, place)
+
+
+def add_works(draft: Draft, works: Sequence[Mapping[str, Any]]) -> None:
+    """Put works that are described in CSL's words into the draft, each under its ``id``."""
+    for key, paper in entries(json.dumps(list(works), default=str)) if works else ():
+        draft.bibliography.setdefault(key, paper)
+
+
+def entries(text: str) -> Iterator[tuple[str, Paper]]:
+    """The key and the work of each entry of a bibliography."""
+    with Source.of(text) as source:
+        reader = find_reader(source.head)
+        if reader is None:
+            return
+        try:
+            for record in reader.read(source):
+                if isinstance(record, Paper) and (key := record.extra.get("citekey") or record.id):
+                    yield key, record
+        except InputError:
+            return
+
+
+def places(text: str, name: str = "") -> dict[str, Place]:
+    """Where each entry of a BibTeX file stands, by its key; of a repeated key the first."""
+    newlines = [found.start() for found in re.finditer("\n", text)]
+    found: dict[str, Place] = {}
+    for entry in _ENTRY.finditer(text):
+        begin = entry.start(1)
+        if entry[2] not in found:
+            found[entry[2]] = Place(name, begin, _end(text, entry), bisect_right(newlines, begin - 1) + 1)
+    return found
+
+
+def _end(text: str, entry: re.Match[str]) -> int:
+    """Where an entry ends: at the brace that closes it, at the latest where the next begins."""
+    depth = 1
+    for found in _END.finditer(text, entry.end()):
+        depth += {"{": 1, "}": -1}.get(found[0], 0)
+        if not depth:
+            return found.end()
+        if found[0] not in "{}":
+            return found.start()
+    return len(text)

@@ -1,0 +1,133 @@
+"""The citations of a Word file, as the programs that put them in describe them.
+
+Zotero and Mendeley keep CSL-JSON in the field's instruction, Mendeley's newer add-in in the tag of a content control, EndNote
+an XML of its own, and Word names sources that lie in a part of the file.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lxml import etree
+from lxml.etree import _Element
+
+from citewell.draft.bibliography import entries
+from citewell.export.naming import Citekeys
+from citewell.library.identity import paper_keys, title_key
+from citewell.papers import Paper
+from citewell.sources.clean import text as cleaned
+from citewell.sources.clean import year
+
+_B = "{http://schemas.openxmlformats.org/officeDocument/2006/bibliography}"
+_WORD = re.compile(r"\s*CITATION\s+(\S+)(.*)", re.DOTALL)
+_ALSO = re.compile(r"\\m\s+(\S+)")
+_TAG = "MENDELEY_CITATION_v3_"
+_BIBLIOGRAPHY = re.compile(r"ZOTERO_BIBL|CSL_BIBLIOGRAPHY|EN\.REFLIST|^\s*BIBLIOGRAPHY\b")
+_MAX_SOURCES = 20
+
+
+class Citations:
+    """The works that a file cites, each under a key of its own."""
+
+    def __init__(self, part: Callable[[str], _Element | None]) -> None:
+        self.works: dict[str, Paper] = {}
+        self._keys: dict[str, str] = {}
+        self._names = Citekeys()
+        self._part = part
+        self._sources: dict[str, Paper] | None = None
+
+    def is_bibliography(self, instruction: str) -> bool:
+        """Whether a field shows the list of references."""
+        return bool(_BIBLIOGRAPHY.search(instruction))
+
+    def of_instruction(self, instruction: str) -> list[str]:
+        """The keys of what a field cites; none where it is no citation."""
+        if "CSL_CITATION" in instruction:
+            return self._of_csl(instruction[instruction.find("{") :])
+        if "EN.CITE" in instruction and "<EndNote" in instruction:
+            return self._of_endnote(instruction[instruction.find("<EndNote") :])
+        if found := _WORD.match(instruction):
+            return [self._key(self._source(name)) for name in (found[1], *_ALSO.findall(found[2]))]
+        return []
+
+    def of_tag(self, tag: str) -> list[str]:
+        """The keys of what a content control cites; none where it is no citation."""
+        if not tag.startswith(_TAG):
+            return []
+        try:
+            return self._of_csl(base64.b64decode(tag.removeprefix(_TAG)).decode())
+        except (binascii.Error, ValueError):
+            return []
+
+    def _of_csl(self, written: str) -> list[str]:
+        try:
+            cited, _ = json.JSONDecoder().raw_decode(written.strip())
+            items = [each.get("itemData") for each in cited.get("citationItems", [])]
+        except (ValueError, AttributeError, TypeError, RecursionError):
+            return []
+        return [self._key(paper) for item in items if isinstance(item, Mapping) and (paper := _described(item)) is not None]
+
+    def _of_endnote(self, written: str) -> list[str]:
+        try:
+            parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
+            root = etree.fromstring(written[: written.rfind(">") + 1].encode(), parser)
+        except (etree.XMLSyntaxError, ValueError):
+            return []
+        return [self._key(_of_record(cite)) for cite in root.iter("Cite")] if root is not None else []
+
+    def _key(self, paper: Paper) -> str:
+        """The key of a work, the same for each of its citations."""
+        name = paper_keys(paper)[0] if paper.ids else f"{title_key(paper.title)} {paper.year}" if paper.title else str(paper)
+        if name not in self._keys:
+            key = self._keys[name] = self._names.key(paper)
+            paper.extra["citekey"] = key
+            self.works[key] = paper
+        return self._keys[name]
+
+    def _source(self, tag: str) -> Paper:
+        """A source of Word's own list."""
+        if self._sources is None:
+            self._sources = {}
+            for number in range(1, _MAX_SOURCES):
+                root = self._part(f"customXml/item{number}.xml")
+                for each in root.iter(f"{_B}Source") if root is not None else ():
+                    self._sources[each.findtext(f"{_B}Tag", "")] = _of_source(each)
+        return self._sources.get(tag) or Paper(extra={"citekey": tag})
+
+
+def _described(item: Mapping[str, Any]) -> Paper | None:
+    found = [paper for _, paper in entries(json.dumps([{"type": "article", "id": "item", **item}]))]
+    if not found:
+        return None
+    # The id of an item is a number of somebody's database; the key, where there is one, was chosen.
+    key = cleaned(str(item.get("citation-key") or ""))
+    found[0].extra = {name: value for name, value in found[0].extra.items() if name != "citekey"} | (
+        {"citekey": key} if key else {}
+    )
+    return found[0]
+
+
+def _of_source(source: _Element) -> Paper:
+    people = [
+        cleaned(" ".join(filter(None, (person.findtext(f"{_B}First"), person.findtext(f"{_B}Last")))))
+        for person in source.iterfind(f"{_B}Author/{_B}Author/{_B}NameList/{_B}Person")
+    ]
+    paper = Paper(cleaned(source.findtext(f"{_B}Title", "")), authors=people, year=year(source.findtext(f"{_B}Year")))
+    paper.venue = cleaned(source.findtext(f"{_B}JournalName") or source.findtext(f"{_B}ConferenceName") or "")
+    paper.extra["citekey"] = source.findtext(f"{_B}Tag", "")
+    return paper
+
+
+def _of_record(cite: _Element) -> Paper:
+    said = {name: cleaned(" ".join(map(_said, cite.iter(name)))) for name in ("title", "Author", "Year")}
+    people = [cleaned(_said(each)) for each in cite.iterfind("record/contributors/authors/author")]
+    return Paper(said["title"], authors=people or [said["Author"]], year=year(said["Year"]))
+
+
+def _said(element: _Element) -> str:
+    return "".join(map(str, element.itertext()))

@@ -1,0 +1,32 @@
+"""What marks a gap: the ways in which people write that a citation is still missing, in any format."""
+
+from __future__ import annotations
+
+import re
+
+GAP = re.compile(
+    r"\[\s*(?:\?+|@\?+|(?:TODO|FIXME|XXX)?\W{0,2}(?:add |insert |find |needs? )?(?:an? )?(?:citations?|cite|refs?|references?)"
+    r"(?: (?:needed|missing|required|here|todo))?\s*[?!.]*)\s*\]"
+    r"|\((?:citations? (?:needed|missing|required)|citations?\?+|refs?\?+)\)"
+    r"|\bTARGETCIT\b",
+    re.IGNORECASE,
+)
+"""A gap in running text: ``[?]``, ``[CITATION]``, ``[citation needed]``, ``[TODO: cite]``, ``(ref?)`` and the like."""
+
+_ASKS = re.compile(r"\b(?:re)?cit(?:e[sd]?|ing|ations?)\b|\brefs?\b|\breferences?\b|\bsources?\b", re.IGNORECASE)
+_NO_KEY = re.compile(
+    r"\?+|\.{2,}|…|-+|_+|(?:todo|xxx+|tbd|fixme|placeholder)(?:[:_\W].*)?|cite|citations?|refs?|references?|missing|needed"
+    r"|citation\W?needed|key",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def asks(note: str) -> bool:
+    """Whether what an author noted to themselves asks for a citation."""
+    return bool(_ASKS.search(note))
+
+
+def is_key(name: str) -> bool:
+    """Whether `name`, where a citation key belongs, is one: no key are ``?``, ``TODO`` and what else people put there."""
+    name = name.strip()
+    return bool(name) and not _NO_KEY.fullmatch(name)

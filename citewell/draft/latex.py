@@ -1,0 +1,413 @@
+"""LaTeX as a draft.
+
+`tex_expand` makes one text of the document, its files and its macros. Here that text is walked along once, command by command:
+what a person would read goes into paragraphs, citations and gaps are marked, and what is no running text (mathematics, tables,
+verbatim text) is left out, but for its captions and citations. What cannot be understood is taken for text: a brace that
+nothing closes is passed over, an environment that never ends does not begin.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from citewell.draft import tex_commands, tex_front
+from citewell.draft.bibliography import read_bibliography
+from citewell.draft.files import Folder
+from citewell.draft.flow import Block, Flow, Script, unmarked
+from citewell.draft.gaps import asks, is_key
+from citewell.draft.plain import write
+from citewell.draft.tex_expand import braces, expand
+from citewell.papers import Draft
+from citewell.sources.latex import to_text
+
+_TOKEN = re.compile(
+    r"""\\(?P<word>[A-Za-z@]+)(?P<star>\*?)
+      | \\(?P<accent>["'`^~=.](?:\s*\{\s*(?:\\[ij]|[^\W\d_])\s*\}|\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])))
+      | \\(?P<symbol>.)
+      | (?P<paragraph>\n[ \t\r]*\n\s*)
+      | (?P<text>(?:[^\\${}~&`'\-\n]|-(?!-)|'(?!')|`(?!`)|\n(?![ \t\r]*\n))+)
+      | (?P<sign>---?|``|''|~)
+      | (?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+_LETTER_ACCENTS = re.compile(r"[uvHcdbkr]")
+_ACCENTED = re.compile(r"\s*\{?\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])\s*\}?")
+_SPACE = re.compile(r"\s*")
+_KEY = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
+_NOT_KEYS = re.compile(r"[\\{}$]|\n\s*\n")
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\\\n]{1,60})\}")
+_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_CITATION_INSIDE = re.compile(r"\\[A-Za-z]*[Cc]ite")
+_BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
+_SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
+_SYMBOLS = {"\\": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
+_LONGEST_OPTION = 600
+_LATEX = re.compile(
+    r"\\(?:documentclass|usepackage|maketitle|begin\s*\{|end\s*\{|(?:sub)*section\*?\s*\{|chapter\*?\s*\{"
+    r"|[A-Za-z]*cite[a-z]*\*?\s*[\[{]|input\s*\{)"
+)
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is LaTeX."""
+    return bool(_LATEX.search(text))
+
+
+def read(text: str, folder: Folder) -> Draft:
+    """The draft that a LaTeX document is, with what `folder` holds of it."""
+    flow = expand(text, folder, tex_commands.is_known)
+    reader = _Reader(flow)
+    reader.walk()
+    draft = reader.script.finish()
+    read_bibliography(draft, reader.resources, folder)
+    return draft
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A stretch of the text that is read into a block of its own."""
+
+    end: int
+    outer: Block
+    done: Callable[[Block], object]
+
+
+class _Reader:
+    """Walks along a flow. Every step is forward, and nothing recurses."""
+
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.text = flow.text
+        self.script = Script(flow, Draft(form="latex"))
+        self.resources: list[str] = []
+        self._braces = braces(flow.text)
+        self._environments = _matched(flow.text)
+        self._blank_lines = [found.start() for found in _BLANK_LINE.finditer(flow.text)]
+        self._frames: list[_Frame] = []
+        self._abstract: list[str] = []
+        self._heading = ""
+        self._file = flow.files[0] if len(flow.files) else 0
+
+    def walk(self) -> None:
+        """Read all of it."""
+        text, at = self.text, 0
+        begin = _BEGIN_DOCUMENT.search(text)
+        if begin:
+            self._preamble(begin.start())
+            at = begin.end()
+        while at < len(text) or self._frames:
+            while self._frames and at >= self._frames[-1].end:
+                self._leave()
+            if at >= len(text):
+                continue
+            found = _TOKEN.match(text, at)
+            assert found is not None, "the last alternative takes any character"
+            at = max(self._step(found), found.end())
+        draft = self.script.draft
+        draft.title = draft.title or self._heading
+        draft.abstract = " ".join(self._abstract)
+
+    # -- one token ----------------------------------------------------------------------------------------------------
+
+    def _step(self, found: re.Match[str]) -> int:
+        """Take one token; where to go on."""
+        begin, end = found.span()
+        block = self.script.block
+        match found.lastgroup:
+            case "word" | "star":
+                return self._word(found["word"], begin, end)
+            case "text":
+                write(block, self.flow, begin, end)
+            case "paragraph":
+                self._close()
+            case "sign":
+                block.write(_SIGNS[found[0]], begin, end)
+            case "accent":
+                block.write(to_text(found[0]), begin, end)
+            case "symbol":
+                if found["symbol"] in "[(":
+                    return self._formula(begin, end, "\\]" if found["symbol"] == "[" else "\\)")
+                block.write(_SYMBOLS.get(found["symbol"], found["symbol"]), begin, end)
+            case _:
+                if found[0] == "$":
+                    double = self.text.startswith("$$", begin)
+                    return self._formula(begin, end + double, "$$" if double else "$")
+                if found[0] not in "{}":
+                    block.write(" " if found[0] == "&" else found[0], begin, end)
+        return end
+
+    def _word(self, name: str, begin: int, end: int) -> int:
+        known = tex_commands
+        if known.is_gap(name):
+            return self._gap(begin, end)
+        if known.cites(name):
+            return self._citation(name, begin, end)
+        if known.is_note(name):
+            return self._note(begin, end)
+        if name in ("begin", "end"):
+            return self._environment(begin, end)
+        if name in known.HEADINGS or name in known.RUN_IN:
+            self._close()
+            return self._enter(self._options(end), self._headed if name in known.HEADINGS else self._quietly, quiet=True)
+        if name in known.ASIDE:
+            return self._enter(self._arguments(end, 1) if name == "captionof" else self._options(end), self.script.keep)
+        if name == "title":
+            return self._enter(self._options(end), self._titled, quiet=True)
+        if name == "author":
+            return self._authors(end)
+        if name == "abstract":
+            return self._enter(self._options(end), self._abstracted, quiet=True)
+        if name == "nocite":
+            self.script.draft.listed += _keys_of(self._inside(end))
+        if name in ("bibliography", "addbibresource", "addglobalbib", "addsectionbib"):
+            self.resources += _keys_of(self._inside(self._options(end)))
+        if name in known.BREAKS:
+            self._close()
+            return self._options(end)
+        if name in known.SECOND:
+            return self._arguments(end, 2 if name in ("multicolumn", "resizebox") else 1)
+        if name in known.SKIPPED or name == "nocite":
+            return self._arguments(end, known.SKIPPED.get(name, 1))
+        return self._unknown(name, begin, end)
+
+    def _unknown(self, name: str, begin: int, end: int) -> int:
+        """A letter, a sign, or a command that nobody knows, whose arguments are read as text."""
+        if _LETTER_ACCENTS.fullmatch(name) and (accented := _ACCENTED.match(self.text, end)):
+            self.script.block.write(to_text(self.text[begin : accented.end()]), begin, accented.end())
+            return accented.end()
+        if said := to_text(f"\\{name}"):
+            self.script.block.write(said, begin, end)
+            return end
+        return self._options(end) if self.text.startswith("[", end) else end
+
+    # -- citations and gaps -------------------------------------------------------------------------------------------
+
+    def _citation(self, name: str, begin: int, end: int) -> int:
+        """A citation command with its options, its keys, and for ``\\cites`` and the like several of both."""
+        several = name.endswith("cites")
+        at = self._arguments(end, 1) if "volcite" in name else end
+        groups: list[tuple[int, int]] = []
+        while True:
+            behind = self._options(at, cited=True)
+            close = self._braces.get(behind, -1)
+            if close < 0 or (groups and not several) or _NOT_KEYS.search(self.text, behind + 1, close):
+                break
+            groups.append((behind + 1, close))
+            at = close + 1
+        if not groups:
+            return end
+        found = [(match.span(), match[0]) for group in groups for match in _KEY.finditer(self.text, *group)]
+        keys = [key for _, key in found if is_key(key)]
+        block = self.script.block
+        note = "" if keys else " ".join(key for _, key in found).strip("?. ")
+        block.mark(begin, at, keys, note, tex_commands.is_textual(name))
+        if keys:
+            for place, key in found:
+                if not is_key(key):  # a gap beside keys, as in \cite{one, ?}
+                    block.mark(*place, [])
+        return at
+
+    def _gap(self, begin: int, end: int) -> int:
+        """A command that says by its name that a citation is missing, and may say in its argument which."""
+        behind = self._options(end) if self.text.startswith("[", end) else end
+        close = self._braces.get(behind, -1)
+        note = to_text(self.text[behind + 1 : close]) if close > 0 else ""
+        end = close + 1 if close > 0 else end
+        self.script.block.mark(begin, end, [], note)
+        return end
+
+    def _note(self, begin: int, end: int) -> int:
+        """What the author wrote to themselves: a gap if it asks for a citation, nothing otherwise."""
+        behind = self._options(end)
+        close = self._braces.get(behind, -1)
+        if close < 0:
+            return end
+        inside = self.text[behind + 1 : close]
+        note = to_text(inside)
+        if asks(note) or _CITATION_INSIDE.search(inside):
+            self.script.block.mark(begin, close + 1, [], note)
+        return close + 1
+
+    # -- stretches that are read apart --------------------------------------------------------------------------------
+
+    def _enter(self, at: int, done: Callable[[Block], object], quiet: bool = False) -> int:
+        """Read the argument that begins at `at` into a block of its own, which `done` gets at its end."""
+        close = self._braces.get(at, -1)
+        if close < 0:
+            return at
+        return self._read_apart(at + 1, close, done, quiet)
+
+    def _read_apart(self, at: int, end: int, done: Callable[[Block], object], quiet: bool) -> int:
+        self._frames.append(_Frame(end, self.script.block, done))
+        self.script.block = Block(quiet=quiet)
+        return at
+
+    def _leave(self) -> None:
+        frame = self._frames.pop()
+        block, self.script.block = self.script.block, frame.outer
+        frame.done(block)
+
+    def _quietly(self, block: Block) -> None:
+        self.script.keep(block, running=False)
+
+    def _headed(self, block: Block) -> None:
+        self.script.section = unmarked(block.readable())
+        self._heading = self._heading or self.script.section
+        self._quietly(block)
+
+    def _titled(self, block: Block) -> None:
+        self.script.draft.title = self.script.draft.title or unmarked(block.readable())
+        self._quietly(block)
+
+    def _abstracted(self, block: Block) -> None:
+        if said := unmarked(block.readable()):
+            self._abstract.append(said)
+        self._quietly(block)
+
+    def _close(self) -> None:
+        """End a paragraph; in a stretch that is read apart only where that is running text."""
+        if not self._frames or not self.script.block.quiet:
+            self.script.close()
+        else:
+            self.script.block.write(" ", 0, 0)
+
+    def _environment(self, begin: int, end: int) -> int:
+        found = _ENVIRONMENT.match(self.text, begin)
+        if not found:
+            return end
+        full, name = found[2], found[2].rstrip("*")
+        apart = name in tex_commands.QUIET or name in tex_commands.MATH
+        if found[1] == "end" or begin not in self._environments:
+            if not apart:
+                self._close()
+            return found.end()
+        close = self._environments[begin]
+        at = self._arguments(found.end(), tex_commands.ARGUMENTS.get(name, 0)) if full != "document" else found.end()
+        if name in tex_commands.UNREAD:
+            if name == "thebibliography":
+                tex_front.take_items(self.script.draft, self.flow, at, close)
+            return close
+        if name == "abstract":
+            self._close()
+            return self._read_apart(at, close, self._abstracted, quiet=True)
+        if apart:
+            return self._read_apart(min(at, close), close, self._quietly, quiet=True)
+        self._close()
+        return at
+
+    def _formula(self, begin: int, end: int, closing: str) -> int:
+        """Mathematics: a short formula in a line is read, a displayed one is not; a sign that nothing closes is a sign."""
+        limit = self._frames[-1].end if self._frames else len(self.text)
+        at = bisect_left(self._blank_lines, end)
+        if at < len(self._blank_lines):
+            limit = min(limit, self._blank_lines[at])
+        close = end
+        while True:
+            close = self.text.find(closing, close, limit)
+            if close < 0:
+                if closing in "$$":
+                    self.script.block.write("$", begin, end)
+                return end
+            if self.text[close - 1] != "\\" or closing[0] == "\\":
+                break
+            close += 1
+        inside = self.text[end:close]
+        if _CITATION_INSIDE.search(inside):
+            return self._read_apart(end, close, self._quietly, quiet=True) if closing in ("$$", "\\]") else end
+        if closing in ("$", "\\)"):
+            self.script.block.write(to_text(inside), begin, close + len(closing))
+        return close + len(closing)
+
+    # -- arguments ----------------------------------------------------------------------------------------------------
+
+    def _arguments(self, at: int, count: int) -> int:
+        """Where `count` arguments and the options among them end."""
+        end = self._options(at)
+        for _ in range(count):
+            close = self._braces.get(end, -1)
+            if close < 0:
+                return end if end > at and self.text[end - 1] in "]>)" else at
+            at = close + 1
+            end = self._options(at) if self.text.startswith("[", at) else at
+            if _ + 1 < count:
+                end = self._spaced(end)
+        return at if count else end
+
+    def _options(self, at: int, cited: bool = False) -> int:
+        """Behind the options in brackets, and the space before an argument where one follows; else `at`."""
+        end = at
+        while True:
+            behind = self._spaced(end)
+            opening = self.text[behind : behind + 1]
+            closing = {"[": "]", "<": ">" if cited else "", "(": ")" if cited else ""}.get(opening)
+            close = self._closing(behind + 1, closing) if closing else -1
+            if close < 0:
+                return behind if opening == "{" else end
+            end = close + 1
+
+    def _closing(self, at: int, sign: str) -> int:
+        """Where the bracket that opened before `at` closes, braces passed over; -1 where it does not, or only far away."""
+        last = min(len(self.text), at + _LONGEST_OPTION)
+        while at < last:
+            here = self.text[at]
+            if here == sign:
+                return at
+            if here == "\n" and _BLANK_LINE.match(self.text, at):
+                return -1
+            at = self._braces.get(at, at) + 1 if here == "{" else at + (2 if here == "\\" else 1)
+        return -1
+
+    def _spaced(self, at: int) -> int:
+        """Behind the space at `at`, unless a paragraph ends in it."""
+        found = _SPACE.match(self.text, at)
+        assert found is not None, "no space is space too"
+        return at if _BLANK_LINE.search(self.text, at, found.end()) else found.end()
+
+    def _inside(self, at: int) -> str:
+        at = self._spaced(at)
+        close = self._braces.get(at, -1)
+        return self.text[at + 1 : close] if close > 0 else ""
+
+    # -- front matter -------------------------------------------------------------------------------------------------
+
+    def _preamble(self, end: int) -> None:
+        """The title, the authors and the bibliography, which may stand before the document begins."""
+        for found in tex_front.COMMAND.finditer(self.text, 0, end):
+            name = found[1]
+            if name == "author":
+                self._authors(found.end())
+            elif name == "title":
+                at = self._options(found.end())
+                if (close := self._braces.get(at, -1)) > 0:
+                    self.script.draft.title = self.script.draft.title or tex_front.said(self.text[at + 1 : close])
+            elif name == "abstract":
+                self._abstract += filter(None, [tex_front.said(self._inside(self._options(found.end())))])
+            else:
+                self.resources += _keys_of(self._inside(self._options(found.end())))
+
+    def _authors(self, at: int) -> int:
+        at = self._options(at)
+        close = self._braces.get(at, -1)
+        if close < 0:
+            return at
+        self.script.draft.authors += tex_front.people(self.text[at + 1 : close])
+        return close + 1
+
+
+def _keys_of(inside: str) -> Sequence[str]:
+    return [found[0] for found in _KEY.finditer(inside)]
+
+
+def _matched(text: str) -> dict[int, int]:
+    """For each ``\\begin`` that is ended the place of its ``\\end``."""
+    waiting: dict[str, list[int]] = {}
+    pairs = {}
+    for found in _ENVIRONMENT.finditer(text):
+        if found[1] == "begin":
+            waiting.setdefault(found[2], []).append(found.start())
+        elif waiting.get(found[2]):
+            pairs[waiting[found[2]].pop()] = found.start()
+    return pairs

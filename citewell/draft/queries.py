@@ -1,0 +1,73 @@
+"""From a draft to the questions that it puts to the library.
+
+There is one for the manuscript as a whole, one for each gap, and one for each paragraph that has begun with a topic sentence
+and cites nothing. What the draft cites already steers the ranking and is not suggested again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from citewell.draft.flow import unmarked
+from citewell.papers import Draft, Paragraph, Place, Query, Slot
+
+TASKS = ("global", "local", "paragraph")
+_TOPIC_WORDS = 6
+"""A topic sentence has so many words or more: "See below." begins nothing."""
+_ABOUT_WORDS = 250
+"""So much of the text stands for the abstract where there is none."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """One question of a draft, and what of it is asked about."""
+
+    query: Query
+    slot: Slot | None = None
+    """The gap, of a local query."""
+    paragraph: Paragraph | None = None
+    """The paragraph, of a paragraph query."""
+
+    @property
+    def place(self) -> Place | None:
+        """Where in the draft; None for the manuscript as a whole."""
+        if self.slot is not None:
+            return self.slot.place
+        return self.paragraph.sentences[0].place if self.paragraph is not None else None
+
+
+def of_draft(draft: Draft, known: Sequence[str] = (), task: str | None = None) -> list[Asked]:
+    """What the draft asks, or only what `task` names; `known` are the library's papers that it cites already."""
+    asked = []
+    if task in (None, "global"):
+        asked.append(Asked(_query("global", draft, known)))
+    if task in (None, "local"):
+        asked += [Asked(_query("local", draft, known, slot.context), slot=slot) for slot in draft.slots if slot.gap]
+    if task in (None, "paragraph"):
+        begun = (each for each in draft.paragraphs if is_begun(each))
+        asked += [Asked(_query("paragraph", draft, known, each.sentences[0].text), paragraph=each) for each in begun]
+    return asked
+
+
+def is_begun(paragraph: Paragraph) -> bool:
+    """Whether a paragraph has a topic sentence, and neither a citation nor a gap."""
+    if not paragraph.sentences or any(sentence.cited for sentence in paragraph.sentences):
+        return False
+    return len(paragraph.sentences[0].text.split()) >= _TOPIC_WORDS
+
+
+def about(draft: Draft) -> str:
+    """The abstract, or where there is none the beginning of the text."""
+    if draft.abstract:
+        return draft.abstract
+    words: list[str] = []
+    for paragraph in draft.paragraphs:
+        words += unmarked(paragraph.text).split()
+        if len(words) >= _ABOUT_WORDS:
+            break
+    return " ".join(words[:_ABOUT_WORDS])
+
+
+def _query(task: str, draft: Draft, known: Sequence[str], context: str = "") -> Query:
+    return Query(task, draft.title, about(draft), context, authors=list(draft.authors), known=list(known), only_new=True)

@@ -1,0 +1,132 @@
+"""What LaTeX commands and environments mean to a reader who looks for running text and citations."""
+
+from __future__ import annotations
+
+import re
+
+_CITES = re.compile(r"[A-Za-z]*[Cc]ites?[A-Za-z]*")
+_NO_CITATION = frozenset(
+    (
+        "nocite citestyle setcitestyle citetext defcitealias bibcite DeclareCiteCommand citereset citesetup AtEveryCite "
+        "AtEveryCitekey citetrackertrue citetrackerfalse citedash citepunct citemid citeleft citeright citeform citealias "
+        "citesep citebullet"
+    ).split()
+)
+_GAP = re.compile(
+    r"cit(?:e|ation)s?(?:is)?(?:needed|required|missing|me|here|todo|tbd)"
+    r"|(?:needs?|missing|todo|add|fix|insert|want|tbd)cit(?:e|ation)s?(?:needed|here)?"
+    r"|refs?needed|references?needed|needs?refs?|missingrefs?|todorefs?",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(
+    r"todo\w*|fixme|fxnote|fxwarning|fxerror|fxfatal|tbd|tk|missing(?:text)?|hltodo|comment|authornote|marginnote|marginpar"
+)
+_TEXTUAL = re.compile(
+    r"(?:[Cc]itet|[Tt]extcite|newcite|(?:short)?cite[AN]$|[Cc]iteauthor|citealt$|citeposs|possessivecite|[Ff]ullcite)"
+)
+
+HEADINGS = frozenset("part chapter section subsection subsubsection addchap addsec".split())
+RUN_IN = frozenset(("paragraph", "subparagraph"))
+ASIDE = frozenset("footnote footnotetext endnote sidenote caption captionof captionbox subcaption subcaptionbox".split())
+"""Commands whose argument is a paragraph of its own."""
+BREAKS = frozenset(
+    "par item bigskip medskip smallskip newpage clearpage cleardoublepage pagebreak maketitle appendix centering".split()
+)
+SKIPPED = {
+    name: count
+    for count, names in {
+        0: (
+            "noindent indent protect xspace small footnotesize scriptsize tiny large Large LARGE huge Huge normalsize "
+            "bfseries itshape raggedright tableofcontents listoffigures listoftables printbibliography frontmatter "
+            "mainmatter backmatter hfill vfill newline linebreak maketitle sloppy boldmath bf it em sc tt rm sf"
+        ),
+        1: (
+            "label ref eqref autoref cref Cref crefrange vref nameref pageref subref hyperref includegraphics vspace "
+            "hspace usepackage documentclass bibliographystyle url nolinkurl path pagestyle thispagestyle hypersetup "
+            "geometry graphicspath index glsadd color pagecolor usetikzlibrary includeonly phantom vphantom hphantom "
+            "pgfplotsset lstset sisetup email orcid ead affil affiliation address institute date keywords acmConference "
+            "acmDOI acmISBN acmYear copyrightyear setcopyright ccsdesc thanks inst IEEEauthorblockA RequirePackage "
+            "PassOptionsToPackage bibliography addbibresource addglobalbib addsectionbib input include subfile "
+            "institution city country titlerunning authorrunning shorttitle shortauthors corref cortext fntext tnotetext "
+            "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
+            "printbibheading journal received textsuperscript textsubscript gdef cmidrule bibitem"
+        ),
+        2: (
+            "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "
+            "rule hyperlink colorlet newlength crefname Crefname titleformat settopmatter"
+        ),
+        3: ("multirow"),
+    }.items()
+    for name in names.split()
+}
+"""Commands that say nothing to a reader, and how many arguments go with them."""
+SECOND = frozenset(
+    "href textcolor hypertarget colorbox foreignlanguage parbox raisebox scalebox resizebox multicolumn texorpdfstring".split()
+)
+"""Commands whose first argument is about the text that follows."""
+QUIET = frozenset(
+    (
+        "tabular tabularx tabulary tabu longtable supertabular array tikzpicture pgfpicture algorithm algorithmic "
+        "algorithm2e figure table wrapfigure wraptable sidewaysfigure sidewaystable SCfigure SCtable subfigure subtable "
+        "marginfigure margintable teaserfigure listing picture forest titlepage tblr talltblr longtblr NiceTabular"
+    ).split()
+)
+"""Environments whose text is no running text; the captions in them are."""
+MATH = frozenset(
+    (
+        "equation align gather multline eqnarray math displaymath alignat flalign split dmath empheq IEEEeqnarray subequations"
+    ).split()
+)
+UNREAD = frozenset("IEEEkeywords keyword keywords CCSXML thebibliography biblist".split())
+"""Environments that have nothing to cite."""
+ARGUMENTS = {
+    "tabular": 1,
+    "tabularx": 2,
+    "tabulary": 2,
+    "longtable": 1,
+    "array": 1,
+    "minipage": 1,
+    "multicols": 1,
+    "wrapfigure": 2,
+    "wraptable": 2,
+    "thebibliography": 1,
+    "adjustbox": 1,
+    "alignat": 1,
+    "tblr": 1,
+    "supertabular": 1,
+    "subfigure": 1,
+    "subtable": 1,
+}
+"""How many arguments stand behind ``\\begin{...}``."""
+
+
+def cites(name: str) -> bool:
+    """Whether a command cites: natbib's, biblatex's, apacite's and their kin all have "cite" in their names."""
+    return bool(_CITES.fullmatch(name)) and name not in _NO_CITATION
+
+
+def is_gap(name: str) -> bool:
+    """Whether a command says by its name that a citation is missing."""
+    return bool(_GAP.fullmatch(name))
+
+
+def is_note(name: str) -> bool:
+    """Whether a command holds what authors write to themselves."""
+    return bool(_NOTE.fullmatch(name.lower()))
+
+
+def is_textual(name: str) -> bool:
+    """Whether a citation is a part of its sentence, as in "Färber and Jatowt (2020) survey"."""
+    return bool(_TEXTUAL.match(name))
+
+
+def is_known(name: str) -> bool:
+    """Whether a command means to us what it says here, however a draft defines it."""
+    return (
+        cites(name)
+        or is_gap(name)
+        or is_note(name)
+        or name in HEADINGS | RUN_IN | ASIDE | BREAKS | SECOND
+        or name in SKIPPED
+        or name in ("title", "author", "abstract", "begin", "end", "cite", "nocite")
+    )

@@ -1,0 +1,121 @@
+"""What stands round a LaTeX paper's text: its authors, and the bibliography that is typed into it."""
+
+from __future__ import annotations
+
+import re
+
+from citewell.draft.flow import Flow
+from citewell.draft.tex_expand import braces
+from citewell.identifiers import canonical, recognise
+from citewell.papers import Draft, Paper
+from citewell.sources.clean import year
+from citewell.sources.latex import to_text
+
+COMMAND = re.compile(r"\\(title|author|abstract|bibliography|addbibresource|addglobalbib)(?![A-Za-z@])")
+"""What of a preamble is of interest."""
+
+_ABOUT = re.compile(
+    r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|affiliation|IEEEauthorblockA|corref|fnref"
+    r"|authornote|IEEEmembership|href|url|texttt|vspace|hspace)\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
+)
+_FORMULA = re.compile(r"\$[^$]*\$")
+_NEXT = re.compile(r"\\(?:and|And|AND)(?![A-Za-z])|\\quad|\\qquad|,|;|\band\b|&")
+_LINE = re.compile(r"\\\\|\\newline|\\IEEEauthorblockN|\\(?:name|addr)(?![A-Za-z])")
+_NAME = re.compile(r"[^\W\d_][^\d@]*[^\W\d_]\.?")
+_NO_NAME = re.compile(
+    r"universit|institut|department|laborator|college|school|anonymous|submission|research|inc\b|corp", re.IGNORECASE
+)
+_BIBITEM = re.compile(r"\\bibitem(?![A-Za-z])\s*")
+_BLOCK = re.compile(r"\\newblock\b")
+_QUOTED = re.compile(r"(?:``|“|\")(.{8,400}?)[,.]?(?:''|”|\")", re.DOTALL)
+_LEANING = re.compile(r"\\(?:emph|textit)\s*\{([^{}]{8,400})\}|\{\\(?:em|it)\s+([^{}]{8,400})\}")
+_DOI = re.compile(r"10\.\d{4,9}/[^\s{},]+")
+_ARXIV = re.compile(r"arxiv[:\s]*(\d{4}\.\d{4,5})", re.IGNORECASE)
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_INITIAL = re.compile(r"\b[A-Z]$")
+
+
+def said(inside: str) -> str:
+    """What an argument of the front matter says, without its notes."""
+    return to_text(_ABOUT.sub(" ", inside))
+
+
+def people(inside: str) -> list[str]:
+    """The names in an ``\\author``; affiliations stand on further lines."""
+    inside = _FORMULA.sub(" ", _ABOUT.sub(" ", inside))
+    found = []
+    for chunk in re.split(r"\\(?:and|And|AND)(?![A-Za-z])|\\IEEEauthorblockN", inside):
+        lines = [line for line in _LINE.split(chunk) if to_text(line).strip(" ,")]
+        for part in _NEXT.split(lines[0]) if lines else ():
+            name = to_text(part).strip(" ,;*†‡")
+            if _NAME.fullmatch(name) and len(name.split()) <= 6 and not _NO_NAME.search(name):
+                found.append(name)
+    return found
+
+
+def take_items(draft: Draft, flow: Flow, begin: int, end: int) -> None:
+    """The entries of a ``thebibliography``, as far as their form tells title, authors and year apart."""
+    starts = [found.span() for found in _BIBITEM.finditer(flow.text, begin, end)]
+    for at, (start, behind) in enumerate(starts):
+        close = starts[at + 1][0] if at + 1 < len(starts) else end
+        key, paper = item(flow.text[behind:close])
+        if key and key not in draft.bibliography:
+            draft.bibliography[key] = paper
+            draft.entries[key] = flow.place(start, start + len(flow.text[start:close].rstrip()))
+
+
+def item(text: str) -> tuple[str, Paper]:
+    """The key and the work of one ``\\bibitem``, given what follows the command."""
+    pairs = braces(text)
+    at = 0
+    if text.startswith("["):
+        while at < len(text) and text[at] != "]":
+            at = pairs.get(at, at) + 1
+        at = len(text) - len(text[at + 1 :].lstrip())
+    close = pairs.get(at, -1)
+    if close < 0:
+        return "", Paper()
+    key, body = text[at + 1 : close].strip(), text[close + 1 :]
+    blocks = [block for block in _BLOCK.split(body) if block.strip()]
+    quoted, leaning = _QUOTED.search(body), _LEANING.search(body)
+    if len(blocks) > 1:
+        names, title = blocks[0], blocks[1]
+    elif quoted:
+        names, title = body[: quoted.start()], quoted[1]
+    elif leaning:
+        names, title = body[: leaning.start()], leaning[1] or leaning[2]
+    else:
+        names, title = _guessed(body)
+    years = _YEAR.findall(body)
+    paper = Paper(
+        title=to_text(title).strip(" .,"),
+        authors=[name for name in _names(to_text(names)) if name],
+        year=year(years[-1]) if years else None,
+        ids=[each for each in (_doi(body), _arxiv(body)) if each],
+    )
+    paper.extra["citekey"] = key
+    return key, paper
+
+
+def _guessed(body: str) -> tuple[str, str]:
+    """Names and title of an item without marks: sentences, the first of which does not end in an initial."""
+    parts = body.split(". ")
+    for at in range(len(parts) - 1):
+        if not _INITIAL.search(parts[at]):
+            return ". ".join(parts[: at + 1]), parts[at + 1]
+    return "", body
+
+
+def _names(text: str) -> list[str]:
+    text = _YEAR.sub("", text).replace("()", "").strip(" .,")
+    return [name.strip(" ,&") for name in re.split(r",?\s+and\s+|;|&|,(?!\s*(?:[A-Z]\.[\s-]?)+(?:,|\s+and\b|$))", text)]
+
+
+def _doi(body: str) -> str | None:
+    found = _DOI.search(body)
+    return canonical("doi", found[0]) if found else None
+
+
+def _arxiv(body: str) -> str | None:
+    found = _ARXIV.search(body)
+    return recognise(f"arxiv:{found[1]}") if found else None

@@ -1,0 +1,40 @@
+"""Manuscripts: read, checked, and given back with citations in them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, File, Request, Response, UploadFile
+
+from citewell.serve import shapes
+from citewell.serve.desk import OneDesk
+
+router = APIRouter(tags=["drafts"])
+
+
+@router.post("/api/draft", response_model=shapes.DraftShape)
+async def draft(body: shapes.DraftBody, request: Request, desk: OneDesk) -> Response:
+    """What stands where in a manuscript: paragraphs, sentences, citations and gaps. No file that it names is opened."""
+    return await desk.ask(request, "draft", body.model_dump())
+
+
+@router.post("/api/draft/file", response_model=shapes.DraftFileShape)
+async def draft_file(
+    file: Annotated[UploadFile, File(description="A .tex, .md, .qmd, .txt or .docx file, or a .zip of a LaTeX project.")],
+    request: Request,
+    desk: OneDesk,
+) -> Response:
+    """The same for a file, and its text."""
+    return await desk.ask(request, "draft-file", {"name": (file.filename or "the file")[:200]}, await file.read())
+
+
+@router.post("/api/check", response_model=shapes.Findings)
+async def check(body: shapes.DraftBody, request: Request, desk: OneDesk) -> Response:
+    """An audit: claims without a citation, entries never cited, keys that are missing, duplicates, disagreements."""
+    return await desk.ask(request, "check", body.model_dump(), slow=True)
+
+
+@router.post("/api/accept", response_model=shapes.AcceptedShape)
+async def accept(body: shapes.AcceptBody, request: Request, desk: OneDesk) -> Response:
+    """The manuscript with citations at the chosen places, and its bibliography with the entries that they need."""
+    return await desk.ask(request, "accept", body.model_dump())

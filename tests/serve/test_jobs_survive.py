@@ -1,0 +1,138 @@
+"""Adding over HTTP: seen at once, refused in a line, and never lost, whatever ends the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from citewell.library import Library
+from citewell.serve import shapes
+from tests.serve.served import Served, environment, serving
+
+KILLS = int(os.environ.get("CITEWELL_KILLS", "3"))
+
+
+def paper(number: int) -> bytes:
+    return (
+        json.dumps({"id": f"p{number}", "title": f"Paper number{number}", "abstract": "Of ships.", "year": 2020}).encode()
+        + b"\n"
+    )
+
+
+def titles(served: Served, words: str) -> list[str]:
+    found = served.client.post("/api/suggest", json={"title": words, "pipeline": "fast"}).json()
+    return [each["title"] for each in found["suggestions"]]
+
+
+def test_what_is_added_is_found_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path / "new") as served:
+        assert served.client.get("/api/health").json()["papers"] == 0
+        assert titles(served, "number1") == []
+        job = served.added(("some.jsonl", paper(1) + paper(2)), ("../../etc/other", b"neither fish nor fowl"))
+        shapes.Job.model_validate(job)
+        assert (job["state"], job["done"]) == ("done", job["total"])
+        assert job["result"]["new_papers"] == 2
+        assert job["result"]["problems"] == [
+            {"file": "../../etc/other", "line": None, "reason": "no format that citewell reads"}
+        ]
+        assert titles(served, "number1")[0] == "Paper number1"
+
+        # And so is what another program adds.
+        source = tmp_path / "more.jsonl"
+        source.write_bytes(paper(3))
+        add = [sys.executable, "-m", "citewell", "add", str(source), "--library", str(tmp_path / "new")]
+        subprocess.run(add, check=True, capture_output=True, env=environment())
+        assert titles(served, "number3")[0] == "Paper number3"
+        assert served.client.get("/api/health").json()["papers"] == 3
+        assert [each["id"] for each in served.client.get("/api/jobs").json()] == [job["id"]]
+        assert served.client.get("/api/jobs/nope").status_code == 404
+
+        failed = served.added(("empty.bib", b"  "))
+        assert (failed["state"], failed["message"]) == ("failed", "nothing could be taken: the file is empty")
+    # What was uploaded is gone; nothing lies where the client's names point.
+    assert sorted(path.name for path in (tmp_path / "new" / "jobs").glob("*/*")) == ["job.json", "job.json"]
+    assert not (tmp_path / "etc").exists()
+
+
+def test_a_job_waits_for_another_writer(tmp_path: Path) -> None:
+    from citewell.library.lock import writing
+
+    with serving(tmp_path / "new") as served:
+        with writing(tmp_path / "new"):
+            job = served.client.post("/api/add", files={"files": ("x.jsonl", paper(1))}).json()["job"]
+            end = time.monotonic() + 30
+            while "being written by" not in (found := served.client.get(f"/api/jobs/{job}").json())["message"]:
+                assert time.monotonic() < end, found
+                time.sleep(0.05)
+            assert found["state"] in ("waiting", "running")
+        assert served.finished(job)["state"] == "done"
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_cleanly_when_asked(tmp_path: Path, ending: signal.Signals) -> None:
+    with serving(tmp_path / "new") as served:
+        children = served.children()
+        assert len(children) >= 2
+        served.process.send_signal(ending)
+        assert served.process.wait(20) == 0
+    for child in children:
+        assert not Path(f"/proc/{child.split()[0]}").exists()
+
+
+def test_killed_under_load_it_loses_no_paper(tmp_path: Path) -> None:
+    """Clients add and ask without a pause; the server is killed, started again, killed again. What it has taken is there."""
+    library = tmp_path / "new"
+    chance = random.Random(3)
+    taken: dict[str, int] = {}
+    done: set[str] = set()
+    number = iter(range(1_000_000))
+
+    def load(served: Served, stop: threading.Event) -> None:
+        with httpx.Client(base_url=served.url, timeout=30, trust_env=False) as client:
+            while not stop.is_set():
+                this = next(number)
+                try:
+                    answer = client.post("/api/add", files={"files": ("x.jsonl", paper(this))})
+                    if answer.status_code == 202:
+                        taken[answer.json()["job"]] = this
+                    client.post("/api/suggest", json={"title": f"ships number{this}", "pipeline": "fast"})
+                    done.update(each["id"] for each in client.get("/api/jobs").json() if each["state"] == "done")
+                except httpx.TransportError:
+                    return
+
+    for _ in range(KILLS):
+        with serving(library) as served:
+            stop = threading.Event()
+            clients = [threading.Thread(target=load, args=(served, stop)) for _ in range(3)]
+            for client in clients:
+                client.start()
+            time.sleep(chance.uniform(1.5, 4.0))
+            served.process.kill()
+            stop.set()
+            for client in clients:
+                client.join()
+        with Library(library) as found:  # what was said to be done is there, before anything is taken up again
+            assert all(found.store.find(f"p{taken[job]}") is not None for job in done if job in taken)
+    assert taken
+    with serving(library) as served:
+        end = time.monotonic() + 120
+        while any(each["state"] != "done" for each in served.client.get("/api/jobs").json()):
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        # Everything that was acknowledged, done or not, is there and can be found.
+        for this in taken.values():
+            assert served.client.get(f"/api/papers/p{this}").status_code == 200
+        last = max(taken.values())
+        assert f"Paper number{last}" in titles(served, f"number{last}")
+    with Library(library) as found:
+        assert found.check().sound

@@ -1,0 +1,153 @@
+"""Manuscripts over HTTP: exact places, nothing of the server's disk, and archives that mean harm."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from typing import Any
+
+import pytest
+
+from citewell.serve import shapes
+from citewell.serve.answering import uploads
+from citewell.serve.messages import RefusedError
+from tests.serve.served import Served
+
+LATEX = r"""\documentclass{article}
+\title{Boats and gulls}
+\begin{document}
+\begin{abstract}We count boats.\end{abstract}
+Boats 🚤 were first counted from photographs \cite{}. Gulls disturb the count \cite{reis}, as \cite{nobody} says.
+\input{/etc/passwd}
+\bibliography{refs}
+\end{document}
+"""
+BIB = "@article{reis, title={Gulls as a source of error}, author={Reis, Ana}, year={2017}}\n"
+
+
+def zipped(files: dict[str, str]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+def sent(served: Served, name: str, data: bytes) -> Any:
+    answer = served.client.post("/api/draft/file", files={"file": (name, data)})
+    assert answer.status_code == 200, answer.text
+    shapes.DraftFileShape.model_validate(answer.json())
+    return answer.json()
+
+
+def test_what_stands_where_in_a_text(served: Served) -> None:
+    answer = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB})
+    assert answer.status_code == 200
+    shapes.DraftShape.model_validate(answer.json())
+    found = answer.json()
+    assert (found["form"], found["title"]) == ("latex", "Boats and gulls")
+    assert [LATEX[slot["begin"] : slot["end"]] for slot in found["slots"]] == [r"\cite{}", r"\cite{reis}", r"\cite{nobody}"]
+    assert [slot["gap"] for slot in found["slots"]] == [True, False, False]
+    assert [slot["papers"] for slot in found["slots"]] == [[], ["gulls"], []]
+    assert "TARGETCIT" in found["slots"][0]["context"]
+    assert [(entry["key"], entry["id"]) for entry in found["bibliography"]] == [("reis", "gulls")]
+    assert "root:" not in answer.text
+
+
+def test_a_file_brings_its_text_along(served: Served) -> None:
+    found = sent(served, "draft.tex", LATEX.encode())
+    assert found["text"] == LATEX
+    assert found["slots"][0]["gap"]
+    markdown = "# Boats\n\nGulls are mistaken for boats [@?]. Others count tides [@tides].\n"
+    found = sent(served, "draft.md", markdown.encode())
+    assert (found["form"], found["text"]) == ("markdown", markdown)
+    assert [slot["papers"] for slot in found["slots"]] == [[], ["tides"]]
+
+
+def test_a_project_brings_its_files_along(served: Served) -> None:
+    main = LATEX.replace("/etc/passwd", "parts/more")
+    project = {
+        "paper/main.tex": main,
+        "paper/parts/more.tex": r"More boats \cite{?}.",
+        "paper/refs.bib": BIB,
+        "paper/fig.png": "x",
+    }
+    found = sent(served, "paper.zip", zipped(project))
+    assert found["text"] == main
+    assert set(found["files"]) == {"parts/more.tex", "refs.bib"}
+    inner = [slot for slot in found["slots"] if slot["file"]]
+    assert [found["files"][slot["file"]][slot["begin"] : slot["end"]] for slot in inner] == [r"\cite{?}"]
+    assert [entry["id"] for entry in found["bibliography"]] == ["gulls"]
+
+
+def test_chosen_papers_come_into_text_and_bibliography(served: Served) -> None:
+    found = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB}).json()
+    first, second, _ = found["slots"]
+    choices = [
+        {"begin": first["begin"], "end": first["end"], "ids": ["doi:10.1000/harbour", "gulls"]},
+        {"begin": second["begin"], "end": second["end"], "ids": ["tides"]},
+    ]
+    answer = served.client.post("/api/accept", json={"text": LATEX, "form": "latex", "choices": choices, "bibliography": BIB})
+    assert answer.status_code == 200, answer.text
+    accepted = shapes.AcceptedShape.model_validate(answer.json())
+    harbour, tides = accepted.keys["doi:10.1000/harbour"], accepted.keys["tides"]
+    assert accepted.keys["gulls"] == "reis"  # which its bibliography has already
+    assert f"photographs \\cite{{{harbour}, reis}}." in accepted.text
+    assert f"\\cite{{reis, {tides}}}, as" in accepted.text
+    assert accepted.bibliography.startswith(BIB)
+    assert accepted.bibliography.count("@") == 3
+    again = served.client.post("/api/draft", json={"text": accepted.text, "bibliography": accepted.bibliography}).json()
+    assert [slot["papers"] for slot in again["slots"]] == [["harbour", "gulls"], ["gulls", "tides"], []]
+
+
+def test_a_choice_that_cannot_be_taken_is_told(served: Served) -> None:
+    for choice, status in (
+        ({"begin": 5, "end": 10**9, "ids": ["tides"]}, 422),
+        ({"begin": 5, "end": 5, "ids": ["nobody"]}, 404),
+    ):
+        answer = served.client.post("/api/accept", json={"text": LATEX, "form": "latex", "choices": [choice]})
+        assert answer.status_code == status
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../../../../../etc/passwd", "parts/../../../../../etc/passwd"])
+def test_a_project_takes_in_nothing_from_elsewhere(served: Served, path: str) -> None:
+    data = zipped({"main.tex": LATEX.replace("/etc/passwd", path), "parts/x.tex": "x", path: "root:of:the:archive"})
+    answer = served.client.post("/api/draft/file", files={"file": ("x.zip", data)})
+    assert answer.status_code == 200
+    assert "root:" not in answer.text
+
+
+def test_archives_that_mean_harm_are_refused() -> None:
+    bomb = zipped({"main.tex": "a" * 60_000_000})
+    assert len(bomb) < 100_000
+    with pytest.raises(RefusedError, match="more than 50 MB") as refused:
+        uploads.read_upload("bomb.zip", bomb)
+    assert refused.value.status == 413
+    link = zipfile.ZipInfo("main.tex")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(RefusedError, match="holds no"):
+        uploads.read_upload("link.zip", out.getvalue())
+    for names in (["a.tex", "a.tex/b.tex"], ["a.tex/b.tex", "a.tex"]):
+        with pytest.raises(RefusedError, match="in the way"):
+            uploads.read_upload("x.zip", zipped(dict.fromkeys(names, "x")))
+
+
+def test_what_is_no_manuscript_is_told(served: Served) -> None:
+    damaged = zipped({"main.tex": LATEX * 50})
+    damaged = damaged[:200] + b"\xff" * 40 + damaged[240:]
+    for name, data, told in (
+        ("x.bin", b"\x00\x01\x02", "is not a text file"),
+        ("x.txt", b" \n", "is empty"),
+        ("x.zip", damaged, "damaged"),
+        ("x.zip", damaged[:300], "damaged"),
+        ("x.zip", zipped({"a.png": "x"}), "holds no"),
+        ("x.docx", zipped({"word/document.xml": "<not xml"}), "damaged Word file"),
+    ):
+        answer = served.client.post("/api/draft/file", files={"file": (name, data)})
+        assert answer.status_code == 422, (name, answer.text)
+        assert told in answer.json()["detail"]
+        assert "/tmp" not in answer.json()["detail"]
