@@ -2,8 +2,8 @@
 
     python -m benchmarks.typing [LIBRARY]
 
-Words are typed into a manuscript at the pace of a person, with a rest after each few; the time from the last key to the new list
-is what counts, the page's own rest before it asks included. LIBRARY is the demo's where none is named. Needs Debian's Chromium.
+Words are typed into a manuscript at the pace of a person, with a rest after each few; the time from the last key to the new
+list is what counts, the page's own rest before it asks included. LIBRARY is the demo's where none is named. Needs Debian's Chromium.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _AT_A_TIME = 3
 _COPIES = (1, 20)
 _WATCH = """() => {
   window.shown = 0;
-  new MutationObserver(() => { if (stage.dataset.stage === "quick" || stage.dataset.stage === "refined") window.shown ||= performance.now(); })
-    .observe(stage, { attributes: true, attributeFilter: ["data-stage"] });
+  const look = () => { if (["quick", "refined"].includes(stage.dataset.stage)) window.shown ||= performance.now(); };
+  new MutationObserver(look).observe(stage, { attributes: true, attributeFilter: ["data-stage"] });
   draft.addEventListener("input", () => { window.typed = performance.now(); window.shown = 0; });
 }"""
 
@@ -74,7 +74,10 @@ def main() -> None:
                 text = demo.path("draft.md").read_text("utf-8") * copies
                 found = sorted(waits(page, text))
                 ninth = found[int(0.9 * (len(found) - 1))]
-                print(f"{len(text):>10,} {len(found):>8} {statistics.median(found):>10.0f} {ninth:>8.0f} {found[-1]:>9.0f}", flush=True)
+                print(
+                    f"{len(text):>10,} {len(found):>8} {statistics.median(found):>10.0f} {ninth:>8.0f} {found[-1]:>9.0f}",
+                    flush=True,
+                )
                 page.close()
             browser.close()
             server.terminate()

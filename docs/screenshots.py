@@ -48,7 +48,9 @@ def _serving(folder: Path) -> Iterator[str]:
 
 def _page(browser: Browser, address: str, size: tuple[int, int], scheme: str = "light") -> Page:
     page = browser.new_page(
-        viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if scheme == "dark" else "light", device_scale_factor=1
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if scheme == "dark" else "light",
+        device_scale_factor=1,
     )
     page.goto(address)
     return page

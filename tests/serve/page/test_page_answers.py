@@ -70,8 +70,9 @@ def test_the_list_holds_still_under_the_focus(page: Any) -> None:
     page.wait_for_timeout(600)
     page.keyboard.press("Control+Enter")
     before = titles(page)
+    first = page.locator("#suggestions .card").first.get_attribute("data-id")
     for route in held:
-        _answer(route, ["Refined one", before[0]])
+        _answer(route, ["Refined one", before[0]], ["refined", first])
     page.wait_for_selector("#take:not([hidden])")
     assert titles(page) == before
     page.keyboard.press("u")
@@ -81,14 +82,13 @@ def test_the_list_holds_still_under_the_focus(page: Any) -> None:
     )
 
 
-def _answer(route: Any, titles: list[str]) -> None:
+def _answer(route: Any, titles: list[str], ids: list[str] | None = None) -> None:
     known = {"authors": [], "year": 2000, "venue": "", "score": 1.0, "reasons": []}
-    papers = [{"rank": at, "id": _id(title), "title": title, **known} for at, title in enumerate(titles, 1)]
+    papers = [
+        {"rank": at, "id": name, "title": title, **known}
+        for at, (title, name) in enumerate(zip(titles, ids or titles, strict=True), 1)
+    ]
     route.fulfill(json={"task": "local", "query": {}, "suggestions": papers})
-
-
-def _id(title: str) -> str:
-    return {"Latent Dirichlet Allocation": "blei2003latent"}.get(title, title)
 
 
 def test_a_late_answer_to_an_earlier_text_is_not_shown(page: Any) -> None:

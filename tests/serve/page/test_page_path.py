@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import docx
 import pytest
 from browsing import drop, settled, titles, until
 
@@ -160,3 +162,47 @@ def test_reasons_are_shown(open_draft: Any) -> None:
     path = page.locator("#suggestions .path").first
     assert path.locator("svg circle.paper").count() == 1
     assert path.locator("svg circle.between").count() == path.locator("li").count() - 2
+
+
+def test_a_zipped_project_opens_file_by_file(page: Any, tmp_path: Path) -> None:
+    main = demo.path("draft.tex").read_text("utf-8")
+    head, tail = main.split(r"\section{Related Work}")
+    body, end = tail.split(r"\bibliographystyle")
+    path = tmp_path / "project.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("main.tex", head + "\\input{parts/related}\n\\bibliographystyle" + end)
+        archive.writestr("parts/related.tex", r"\section{Related Work}" + body)
+        archive.writestr("refs.bib", _bib())
+    page.set_input_files("#file", path)
+    page.wait_for_selector("#mirror .gap")
+    settled(page)
+    assert page.locator("#mirror .gap").count() == 2
+    assert "6 bibliography entries" in page.inner_text("#entries")
+    page.locator("#part").select_option("parts/related.tex")
+    until(page, "document.querySelectorAll('#mirror .gap').length === 6")
+    _cite_first(page)
+    assert page.inner_text("#chosen-list .places").startswith("parts/related.tex, line ")
+    page.locator("#part").select_option("")
+    page.locator("#chosen-list .places button").click()
+    assert page.input_value("#draft").startswith(r"\section{Related Work}")
+    name, cited = _saved(page, "#save-draft")
+    assert name == "related-cited.tex"
+    assert cited.count(r"\cite{}") == body.count(r"\cite{}") - 1
+
+
+def test_a_word_file_opens_as_text(page: Any, tmp_path: Path) -> None:
+    document = docx.Document()
+    document.add_heading("Topics and boats 𝒳", 0)
+    document.add_paragraph("Documents are mixtures of topics [?]. Boats are counted from photographs.")
+    document.save(str(tmp_path / "draft.docx"))
+    page.set_input_files("#file", tmp_path / "draft.docx")
+    page.wait_for_selector("#mirror .gap")
+    assert page.locator("#mirror .gap").all_inner_texts() == ["[?]"]
+    assert page.inner_text("#name") == "draft.docx · Word"
+
+
+def test_a_file_that_is_no_draft_is_told(page: Any, tmp_path: Path) -> None:
+    (tmp_path / "odd.docx").write_bytes(b"PK\x03\x04 neither fish nor fowl")
+    page.set_input_files("#file", tmp_path / "odd.docx")
+    page.wait_for_selector(".notice.wrong")
+    assert "odd.docx" in page.inner_text(".notice.wrong")
