@@ -20,13 +20,14 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-import httpx
 import numpy as np
 
 from citewell.library import schema
 
 _GAPS = 5_000
+_PATIENCE = 60.0
 _FIRST_SECONDS = 3.0
 """Answers of the first seconds are not counted: the processes are still warming up."""
 
@@ -48,9 +49,9 @@ def bodies(library: Path, pipeline: str) -> list[bytes]:
 class Load:
     """The clients of one run, and what they have seen."""
 
-    def __init__(self, url: str, asked: list[bytes], pause: float) -> None:
+    def __init__(self, url: str, bodies: list[bytes], pause: float) -> None:
         self._url = url
-        self._asked = asked
+        self._bodies = bodies
         self._pause = pause
         self.asked = 0
         self.seconds: list[float] = []
@@ -62,20 +63,43 @@ class Load:
 
     async def _client(self, start: float, end: float, share: float) -> None:
         await asyncio.sleep(self._pause * share)  # so that clients which pause do not all ask at once
-        async with httpx.AsyncClient(base_url=self._url, timeout=60, trust_env=False) as client:
-            while (asked_at := time.monotonic()) < end:
-                body = self._asked[self.asked % len(self._asked)]
-                self.asked += 1
-                try:
-                    answer = await client.post("/api/suggest", content=body, headers={"Content-Type": "application/json"})
-                    error = "" if answer.status_code == 200 and answer.json()["suggestions"] else f"status {answer.status_code}"
-                except httpx.HTTPError as trouble:
-                    error = type(trouble).__name__
-                if error:
-                    self.errors[error] += 1
-                elif asked_at >= start:
-                    self.seconds.append(time.monotonic() - asked_at)
-                await asyncio.sleep(self._pause)
+        connection = Connection(self._url)
+        while (asked_at := time.monotonic()) < end:
+            body = self._bodies[self.asked % len(self._bodies)]
+            self.asked += 1
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    status, content = await connection.post("/api/suggest", body)
+                error = "" if status == 200 and json.loads(content)["suggestions"] else f"status {status}"
+            except (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError) as trouble:
+                error = type(trouble).__name__
+                connection = Connection(self._url)
+            if error:
+                self.errors[error] += 1
+            elif asked_at >= start:
+                self.seconds.append(time.monotonic() - asked_at)
+            await asyncio.sleep(self._pause)
+
+
+class Connection:
+    """One connection that is kept open. By hand: a client library spends as much of the two cores as half an answer does."""
+
+    def __init__(self, url: str) -> None:
+        place = urlsplit(url)
+        self._host, self._port = str(place.hostname), place.port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """Status and body of the answer."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._host, self._port)
+        reader, writer = self._streams
+        given = {"Host": self._host, "Content-Type": "application/json", "Content-Length": len(body)}
+        head = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+        writer.write(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body)
+        lines = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+        length = next(int(line.partition(b":")[2]) for line in lines if line.startswith(b"content-length:"))
+        return int(lines[0].split()[1]), await reader.readexactly(length)
 
 
 def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: float, workers: int) -> dict[str, Any]:
