@@ -3,7 +3,8 @@
     python -m benchmarks.typing [LIBRARY]
 
 Words are typed into a manuscript at the pace of a person, with a rest after each few; the time from the last key to the new
-list is what counts, the page's own rest before it asks included. LIBRARY is the demo's where none is named. Needs Debian's Chromium.
+list is what counts, the page's own rest before it asks included. LIBRARY is the demo's where none is named. Needs Debian's
+Chromium.
 """
 
 from __future__ import annotations
