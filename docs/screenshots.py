@@ -58,8 +58,8 @@ def _page(browser: Browser, address: str, size: tuple[int, int], scheme: str = "
 
 def _desk(page: Page) -> None:
     """The demo's draft is open, the cursor stands in its third gap, and one paper is cited."""
-    page.set_input_files("#file", [demo.path("draft.tex"), demo.path("refs.bib")])
-    page.wait_for_selector("#mirror .claim", timeout=60_000)
+    with page.expect_response("**/api/check"):  # after which the claims are marked
+        page.set_input_files("#file", [demo.path("draft.tex"), demo.path("refs.bib")])
     for _ in range(30):
         page.keyboard.press("F8")
         if "Citeomatic" in page.inner_text("#context") and page.inner_text("#place") == "For this gap":

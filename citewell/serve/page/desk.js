@@ -40,6 +40,7 @@ export class Desk {
       edited: (edit) => (this.chosen.follow(edit, this.manuscript.file), this.ask({ typing: true })),
       moved: () => this.ask(),
       read: () => this.ask({ typing: true }),
+      audited: () => this.#show(),
       opened: (another) => (another ? this.chosen.unplace() : this.chosen.show(), this.ask()),
     });
     this.chosen = new Chosen({
@@ -218,7 +219,7 @@ export class Desk {
     const { place, manuscript } = this;
     const stretches = (list, kind) => list.filter(Boolean).map(({ begin, end }) => ({ begin, end, kind }));
     manuscript.show([...stretches(this.chosen.choices(manuscript.file), "filled"), ...stretches([place.slot ?? place.sentence], "here")]);
-    showHeading(place, manuscript.reading.title, this.relatedTo, manuscript.isEmpty);
+    showHeading(place, manuscript.reading.title, this.relatedTo, manuscript.isEmpty, manuscript.reading.findingAt(manuscript.cursor));
     $("dismissed").hidden = !this.dismissed.size;
     $("dismissed-count").textContent = `${this.dismissed.size} dismissed`;
   }

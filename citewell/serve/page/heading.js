@@ -23,12 +23,16 @@ export const headingOf = (place) => HEADINGS[place.kind];
 /** The same within a sentence: "this gap". */
 export const nameOf = (place) => HEADINGS[place.kind].replace(/^(?:For|Beside) /, "");
 
-/** Say for what place suggestions are shown, or to which paper they are related. */
-export function showHeading(place, title, relatedTo, isEmpty) {
+/** Say for what place suggestions are shown and what was found there, or to which paper they are related. */
+export function showHeading(place, title, relatedTo, isEmpty, finding) {
   $("place").textContent = relatedTo ? `Related to “${relatedTo.title}”` : isEmpty ? "Suggestions" : headingOf(place);
   $("context").replaceChildren(...(relatedTo || isEmpty ? [] : context(place, title)));
   $("back").hidden = !relatedTo;
+  $("finding").hidden = !finding || Boolean(relatedTo);
+  $("finding").textContent = finding ? capital(finding.message) : "";
 }
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Say how far the answer is. */
 export function showStage(stage) {

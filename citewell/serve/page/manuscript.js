@@ -18,9 +18,9 @@ const FORMS = { latex: "LaTeX", markdown: "Markdown", docx: "Word", text: "plain
 const ENDINGS = { latex: "tex", markdown: "md" };
 
 export class Manuscript {
-  /** Calls `edited(edit)` on typing, `moved()` when the cursor moves, `read()` when the server has read it, `opened(another)` for a text that was opened. */
-  constructor({ edited, moved, read, opened }) {
-    Object.assign(this, { edited, read, opened });
+  /** Calls `edited(edit)` on typing, `moved()` when the cursor moves, `read()` and `audited()` when the server has, `opened(another)` for a text that was opened. */
+  constructor({ edited, moved, read, audited, opened }) {
+    Object.assign(this, { edited, read, audited, opened });
     this.reading = new Reading();
     this.name = this.form = this.bibliography = this.file = "";
     this.others = {};
@@ -143,7 +143,7 @@ export class Manuscript {
       this.read();
       await rest(AUDIT_AFTER, signal);
       this.reading.audit((await drafts.audited(text, form, bibliography, signal)).findings, text);
-      this.show();
+      this.audited();
     } catch (error) {
       complain(error);
     }
@@ -162,6 +162,9 @@ export class Manuscript {
     $("name").textContent = [this.name || (this.isEmpty ? "No draft yet" : "Untitled draft"), FORMS[reading.form]].filter(Boolean).join(" · ");
     $("counts").textContent = reading.form ? counts.filter(Boolean).join(" · ") : "";
     $("entries").textContent = entries.length ? `${counted(entries.length, "bibliography entry", "bibliography entries")}, ${known} in the library` : "";
+    $("notes").hidden = !reading.notes.length;
+    $("notes-title").textContent = `${counted(reading.notes.length, "note")} on the bibliography`;
+    $("notes-list").replaceChildren(...reading.notes.map((note) => h("li", {}, note)));
     $("next").disabled = $("previous").disabled = !reading.stops().length;
     $("clear").hidden = !this.text;
   }

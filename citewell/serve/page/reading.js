@@ -6,6 +6,8 @@
 import { survivors } from "./edits.js";
 import { Offsets } from "./offsets.js";
 
+const PLACED = ["uncited-claim", "missing-key"]; // the findings that stand in the text; the others are in the bibliography
+
 export class Reading {
   constructor() {
     this.title = "";
@@ -17,6 +19,8 @@ export class Reading {
     this.paragraphs = [];
     this.claims = [];
     this.faults = [];
+    /** What was found in the bibliography, a sentence each. */
+    this.notes = [];
     this.bibliography = [];
     /** Stretches that were typed in since the server read them. */
     this.fresh = [];
@@ -37,6 +41,7 @@ export class Reading {
     reading.sentences = answer.paragraphs.flatMap((each) => each.sentences.map(here));
     reading.claims = before.claims;
     reading.faults = before.faults;
+    reading.notes = before.notes;
     return reading;
   }
 
@@ -44,9 +49,10 @@ export class Reading {
   audit(findings, text) {
     const offsets = new Offsets(text);
     const here = (each) => ({ ...each, begin: offsets.units(each.begin), end: offsets.units(each.end) });
-    const placed = findings.filter((each) => each.end > each.begin && !each.file?.endsWith(".bib"));
-    this.claims = placed.filter((each) => each.kind === "uncited-claim").map(here);
-    this.faults = placed.filter((each) => each.kind === "missing-key").map(here);
+    const of = (kind) => findings.filter((each) => each.kind === kind).map(here);
+    this.claims = of("uncited-claim");
+    this.faults = of("missing-key");
+    this.notes = findings.filter(({ kind }) => !PLACED.includes(kind)).map(({ message }) => message);
   }
 
   /** Move everything with an edit. */
@@ -74,6 +80,11 @@ export class Reading {
   known() {
     const ids = [...this.bibliography.map((entry) => entry.id), ...this.slots.flatMap((slot) => slot.papers ?? [])];
     return [...new Set(ids.filter(Boolean))];
+  }
+
+  /** What was found at a place: the first claim or fault that it stands in. */
+  findingAt(cursor) {
+    return [...this.faults, ...this.claims].find(({ begin, end }) => begin <= cursor && cursor <= end);
   }
 
   /** Gaps, then claims without a citation, as places to go to, in the order of the text. */
