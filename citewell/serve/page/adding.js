@@ -30,7 +30,10 @@ async function bring(files, added) {
   const names = files.length === 1 ? files[0].name : counted(files.length, "file");
   const line = lineFor(names);
   try {
-    const { job } = await upload("add", files.map((file) => ["files", file]));
+    const { job } = await upload(
+      "add",
+      files.map((file) => ["files", file]),
+    );
     await watch(job, line, added);
   } catch (error) {
     line.fail(error.message);
@@ -41,9 +44,10 @@ async function bring(files, added) {
 async function resume(added) {
   try {
     const jobs = await get("jobs");
-    for (const job of jobs.filter(({ state }) => state === "waiting" || state === "running")) watch(job.id, lineFor("Import"), added).catch(complain);
-  } catch {
-    // the health of the server is told elsewhere
+    for (const job of jobs.filter(({ state }) => state === "waiting" || state === "running"))
+      watch(job.id, lineFor("Import"), added).catch(complain);
+  } catch (error) {
+    complain(error);
   }
 }
 
@@ -64,7 +68,11 @@ async function watch(id, line, added) {
 function lineFor(names) {
   const bar = h("progress", { "aria-label": `Adding ${names}` });
   const said = h("span", { class: "said" }, "Sending …");
-  const close = h("button", { type: "button", class: "close", "aria-label": `Put away: ${names}`, hidden: true, click: () => line.remove() }, "×");
+  const close = h(
+    "button",
+    { type: "button", class: "close", "aria-label": `Put away: ${names}`, hidden: true, click: () => line.remove() },
+    "×",
+  );
   const line = h("li", { class: "job" }, h("strong", {}, names), bar, said, close);
   $("jobs").append(line);
   const end = (text, kind) => {
@@ -77,7 +85,13 @@ function lineFor(names) {
   return {
     progress({ state, done, total, message }) {
       if (total) Object.assign(bar, { max: total, value: done });
-      said.textContent = message || (state === "waiting" ? "Waiting …" : total ? `${done.toLocaleString("en")} of ${total.toLocaleString("en")}` : "Reading …");
+      said.textContent =
+        message ||
+        (state === "waiting"
+          ? "Waiting …"
+          : total
+            ? `${done.toLocaleString("en")} of ${total.toLocaleString("en")}`
+            : "Reading …");
     },
     done: (text) => end(text, "done"),
     fail: (text) => end(text, "failed"),

@@ -17,7 +17,7 @@ export class Asking {
     this.going = null;
   }
 
-  /** Ask for a place; `path` and `body` are the request, without the pipeline. */
+  /** Ask for a place; `body` is the request without its pipeline, and while `typing` there is a rest before it. */
   async about(body, { typing }) {
     this.stop();
     const going = (this.going = new AbortController());

@@ -4,7 +4,15 @@ import { byline, h } from "./dom.js";
 import { pathOf } from "./graph.js";
 import { highlighted } from "./words.js";
 
-const NAMES = { meaning: "Meaning", shares: "Weights", reading: "Reading", citations: "Citations", links: "Links", path: "Path", company: "Company" };
+const NAMES = {
+  meaning: "Meaning",
+  shares: "Weights",
+  reading: "Reading",
+  citations: "Citations",
+  links: "Links",
+  path: "Path",
+  company: "Company",
+};
 
 /** The card; `marks` says what is known of the paper (`chosen`, `known`), `acts` what its buttons do. */
 export function card(suggestion, { titles, start, marks, acts }) {
@@ -14,7 +22,11 @@ export function card(suggestion, { titles, start, marks, acts }) {
   return h(
     "li",
     { class: `card ${marks.chosen ? "chosen" : ""}`, tabindex: -1, "data-id": id, "aria-labelledby": name },
-    h("h3", { id: name }, h("button", { type: "button", class: "title", "data-act": "open", click: () => acts.open(suggestion) }, title || id)),
+    h(
+      "h3",
+      { id: name },
+      h("button", { type: "button", class: "title", "data-act": "open", click: () => acts.open(suggestion) }, title || id),
+    ),
     h("p", { class: "byline" }, byline(suggestion), marks.known && h("span", { class: "badge" }, "in your bibliography")),
     quote(suggestion, words),
     words.length > 0 && h("p", { class: "words" }, h("span", { class: "label" }, "Words "), words.join(", ")),
@@ -23,7 +35,13 @@ export function card(suggestion, { titles, start, marks, acts }) {
     h(
       "div",
       { class: "actions" },
-      action("cite", marks.chosen ? "Cited" : "Cite", () => acts.cite(suggestion), { class: "main", "aria-pressed": String(marks.chosen) }, title),
+      action(
+        "cite",
+        marks.chosen ? "Cited" : "Cite",
+        () => acts.cite(suggestion),
+        { class: "main", "aria-pressed": String(marks.chosen) },
+        title,
+      ),
       action("related", "Related", () => acts.related(suggestion), {}, title),
       acts.dismiss && action("dismiss", "Dismiss", () => acts.dismiss(suggestion), {}, title),
     ),
@@ -31,7 +49,12 @@ export function card(suggestion, { titles, start, marks, acts }) {
 }
 
 function action(name, label, act, properties, title) {
-  return h("button", { type: "button", "data-act": name, click: act, ...properties }, label, h("span", { class: "unseen" }, ` ${title}`));
+  return h(
+    "button",
+    { type: "button", "data-act": name, click: act, ...properties },
+    label,
+    h("span", { class: "unseen" }, ` ${title}`),
+  );
 }
 
 function quote({ reasons }, words) {

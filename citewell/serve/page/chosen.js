@@ -113,14 +113,20 @@ export class Chosen {
   }
 
   #line(paper) {
-    const places = paper.places.map((place) => h("button", { type: "button", class: "link", click: () => this.go(place) }, this.nameOf(place)));
+    const places = paper.places.map((place) =>
+      h("button", { type: "button", class: "link", click: () => this.go(place) }, this.nameOf(place)),
+    );
     return h(
       "li",
       {},
       h("button", { type: "button", class: "title", click: () => this.open(paper) }, paper.title || paper.id),
       h("span", { class: "byline" }, byline(paper)),
       h("span", { class: "places" }, places.length ? places : "bibliography only"),
-      h("button", { type: "button", class: "close", "aria-label": `Remove ${paper.title}`, click: () => this.remove(paper.id) }, "×"),
+      h(
+        "button",
+        { type: "button", class: "close", "aria-label": `Remove ${paper.title}`, click: () => this.remove(paper.id) },
+        "×",
+      ),
     );
   }
 

@@ -21,6 +21,7 @@ import { get } from "./server.js";
 const SUGGESTIONS = 10;
 const OF_MINE = 100; // so many are asked for where only those of one's own bibliography are shown
 const NAMED = 500; // the server takes no more names than this in one question
+const MOST = { title: 2000, abstract: 50_000, context: 20_000 }; // nor longer texts than these
 const OPENING = 4000;
 
 export class Desk {
@@ -32,7 +33,12 @@ export class Desk {
     this.filters = new Filters(() => this.ask());
     this.asking = new Asking({ show: (answer, stage) => this.#answered(answer, stage), fail: (error) => this.#failed(error) });
     this.listing = new Listing({
-      acts: { open, cite: (paper) => this.cite(paper), related: (paper) => this.related(paper), dismiss: (paper) => this.dismiss(paper) },
+      acts: {
+        open,
+        cite: (paper) => this.cite(paper),
+        related: (paper) => this.related(paper),
+        dismiss: (paper) => this.dismiss(paper),
+      },
       marks: ({ id }) => ({ chosen: this.isChosen(id), known: this.manuscript.reading.known().includes(id) }),
       leave: () => this.leave(),
     });
@@ -134,7 +140,7 @@ export class Desk {
     if (!before) return ((this.asked = ""), this.ask());
     this.listing.put(before);
     showStage("refined");
-    return this.listing.focus(Math.max(0, before.suggestions.findIndex((each) => each.id === id)));
+    return this.listing.focusOn(id);
   }
 
   /** Put the chosen citations into the text, as if they had been typed. */
@@ -170,6 +176,7 @@ export class Desk {
     const { query } = this.place;
     const body = { ...query, ...this.filters.query(), known: distinct([...this.chosen.ids, ...known]) };
     if (query.task === "global" && !query.title && !query.abstract) body.abstract = this.manuscript.text.slice(0, OPENING);
+    for (const [part, most] of Object.entries(MOST)) body[part] = body[part]?.slice(0, most).toWellFormed();
     body.exclude = distinct(this.filters.mine === "new" ? [...away, ...known] : away);
     body.k = this.filters.mine === "only" ? OF_MINE : SUGGESTIONS;
     return body;
@@ -209,8 +216,22 @@ export class Desk {
     this.asked = "";
     showStage("");
     this.listing.empty(
-      h("p", {}, "Write or drop a manuscript. Papers to cite appear here for wherever your cursor stands, each with the sentence that speaks for it."),
-      h("p", {}, "Gaps such as ", h("code", {}, "[?]"), ", ", h("code", {}, "\\cite{}"), " or ", h("code", {}, "[@?]"), " are found and marked."),
+      h(
+        "p",
+        {},
+        "Write or drop a manuscript. Papers to cite appear here for wherever your cursor stands, each with the sentence that speaks for it.",
+      ),
+      h(
+        "p",
+        {},
+        "Gaps such as ",
+        h("code", {}, "[?]"),
+        ", ",
+        h("code", {}, "\\cite{}"),
+        " or ",
+        h("code", {}, "[@?]"),
+        " are found and marked.",
+      ),
     );
   }
 
@@ -218,8 +239,17 @@ export class Desk {
   #show() {
     const { place, manuscript } = this;
     const stretches = (list, kind) => list.filter(Boolean).map(({ begin, end }) => ({ begin, end, kind }));
-    manuscript.show([...stretches(this.chosen.choices(manuscript.file), "filled"), ...stretches([place.slot ?? place.sentence], "here")]);
-    showHeading(place, manuscript.reading.title, this.relatedTo, manuscript.isEmpty, manuscript.reading.findingAt(manuscript.cursor));
+    manuscript.show([
+      ...stretches(this.chosen.choices(manuscript.file), "filled"),
+      ...stretches([place.slot ?? place.sentence], "here"),
+    ]);
+    showHeading(
+      place,
+      manuscript.reading.title,
+      this.relatedTo,
+      manuscript.isEmpty,
+      manuscript.reading.findingAt(manuscript.cursor),
+    );
     $("dismissed").hidden = !this.dismissed.size;
     $("dismissed-count").textContent = `${this.dismissed.size} dismissed`;
   }
@@ -239,8 +269,11 @@ export class Desk {
   async #accepted(file = this.manuscript.file, bibliography = this.manuscript.bibliography) {
     const text = this.manuscript.textOf(file);
     const offsets = new Offsets(text);
-    const choices = this.chosen.choices(file).map(({ begin, end, ids }) => ({ begin: offsets.points(begin), end: offsets.points(end), ids }));
-    if (!choices.length) throw new Error("No paper was chosen for this file; its name above the text lets you turn to another.");
+    const choices = this.chosen
+      .choices(file)
+      .map(({ begin, end, ids }) => ({ begin: offsets.points(begin), end: offsets.points(end), ids }));
+    if (!choices.length)
+      throw new Error("No paper was chosen for this file; its name above the text lets you turn to another.");
     return accepted(text, this.manuscript.form || this.manuscript.reading.form, choices, bibliography);
   }
 

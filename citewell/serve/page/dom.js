@@ -33,9 +33,9 @@ export function counted(number, noun, nouns = `${noun}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? noun : nouns}`;
 }
 
-/** Authors, year and venue in a line. */
-export function byline(paper) {
+/** Authors (so many of them), year and venue in a line. */
+export function byline(paper, most = 3) {
   const authors = paper.authors ?? [];
-  const names = authors.slice(0, 3).join(", ") + (authors.length > 3 ? " et al." : "");
+  const names = authors.slice(0, most).join(", ") + (authors.length > most ? " et al." : "");
   return [names, paper.year, paper.venue].filter(Boolean).join(" · ");
 }

@@ -20,7 +20,10 @@ export async function opened(file) {
   const plain = (each) => each.replace(/\r\n?/g, "\n");
   const pairs = Object.entries(files ?? {}).map(([name, each]) => [name, plain(each)]);
   const others = Object.fromEntries(pairs.filter(([name]) => WRITING.test(name)));
-  const bibliography = pairs.filter(([name]) => BIBLIOGRAPHY.test(name)).map(([, each]) => each).join("\n");
+  const bibliography = pairs
+    .filter(([name]) => BIBLIOGRAPHY.test(name))
+    .map(([, each]) => each)
+    .join("\n");
   return { text: plain(text), form, others, bibliography, about: { title, abstract, authors } };
 }
 

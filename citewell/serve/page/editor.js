@@ -16,6 +16,7 @@ export class Editor {
     this.at = 0;
     this.marks = [];
     area.addEventListener("input", () => this.#edited());
+    area.addEventListener("keydown", (event) => this.#turned(event));
     document.addEventListener("selectionchange", () => {
       if (document.activeElement !== area || area.selectionStart === this.at) return;
       this.at = area.selectionStart;
@@ -67,9 +68,9 @@ export class Editor {
       const node = piece.firstChild ?? piece;
       if (left <= node.length) {
         range.setStart(node, left);
-        const box = this.area.closest(".sheet");
-        const [line, frame] = [range.getBoundingClientRect(), box.getBoundingClientRect()];
-        if (line.top < frame.top + 30 || line.bottom > frame.bottom - 60) box.scrollTop += line.top - frame.top - frame.height / 3;
+        const [line, frame] = [range.getBoundingClientRect(), this.#frame.getBoundingClientRect()];
+        const seen = line.top >= frame.top + 30 && line.bottom <= frame.bottom - 60;
+        if (!seen) this.#frame.scrollTop += line.top - frame.top - frame.height / 3;
         return;
       }
       left -= node.length;
@@ -92,6 +93,20 @@ export class Editor {
       pieces.push(kinds.size ? h("span", { class: [...kinds].join(" ") }, text) : text);
     }
     this.mirror.replaceChildren(...pieces, END);
+  }
+
+  /** Page up and down by what can be seen: the area is as high as its text, and would go to its end. */
+  #turned(event) {
+    const direction = { PageDown: "forward", PageUp: "backward" }[event.key];
+    if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const lines = Math.floor(this.#frame.clientHeight / parseFloat(getComputedStyle(this.area).lineHeight)) - 1;
+    for (let line = 0; line < lines; line += 1) getSelection().modify(event.shiftKey ? "extend" : "move", direction, "line");
+    this.reveal(direction === "forward" ? this.area.selectionEnd : this.area.selectionStart);
+  }
+
+  get #frame() {
+    return this.area.closest(".sheet");
   }
 
   #edited() {

@@ -58,6 +58,10 @@ const fromHere = (to) => `M${HERE} ${y(0)} V${to - 6} q0 6 6 6 H${BETWEEN - 5}`;
 
 function edge({ way }, from, to) {
   const line = `M${BETWEEN + 5} ${from} H${PAPER - 6} q6 0 6 6 V${to - 6}`;
-  const heads = { in: `M${PAPER - 3.5} ${to - 10} l3.5 4 l3.5 -4`, out: `M${BETWEEN + 9} ${from - 3.5} l-4 3.5 l4 3.5`, beside: "" };
+  const heads = {
+    in: `M${PAPER - 3.5} ${to - 10} l3.5 4 l3.5 -4`,
+    out: `M${BETWEEN + 9} ${from - 3.5} l-4 3.5 l4 3.5`,
+    beside: "",
+  };
   return [svg("path", { class: `tie ${way}`, d: line }), heads[way] && svg("path", { class: "head", d: heads[way] })];
 }

@@ -22,7 +22,9 @@ export class LibraryView {
   async show() {
     try {
       const info = await get("library");
-      $("holdings").replaceChildren(...holdings(info).flatMap(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+      $("holdings").replaceChildren(
+        ...holdings(info).flatMap(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+      );
       this.years = info.years;
       this.#plot();
       await this.searching.look();

@@ -20,6 +20,7 @@ export class Listing {
     this.over = false;
     this.#watchHand();
     this.list.addEventListener("keydown", (event) => this.#pressed(event));
+    this.list.parentElement.addEventListener("keydown", (event) => event.key === "Escape" && this.leave());
     this.list.addEventListener("focusin", (event) => this.#rove(event.target.closest(".card")));
     $("take").addEventListener("click", () => this.take());
   }
@@ -41,7 +42,7 @@ export class Listing {
     const id = document.activeElement?.closest?.(".card")?.dataset.id;
     this.put(this.waiting);
     this.#showWaiting();
-    if (had) this.focus(Math.max(0, this.suggestions.findIndex((each) => each.id === id)));
+    if (had) this.focusOn(id);
   }
 
   /** Draw the cards again: something about them has changed, their order has not. */
@@ -84,10 +85,18 @@ export class Listing {
     this.suggestions = answer.suggestions;
     const titles = new Map(this.suggestions.map(({ id, title }) => [id, title]));
     const open = new Set([...this.list.querySelectorAll("details[open]")].map((each) => each.closest(".card").dataset.id));
-    const cards = this.suggestions.map((each) => card(each, { titles, start: answer.start, marks: this.marks(each), acts: this.acts }));
+    const cards = this.suggestions.map((each) =>
+      card(each, { titles, start: answer.start, marks: this.marks(each), acts: this.acts }),
+    );
     for (const each of cards) if (open.has(each.dataset.id)) each.querySelector("details")?.setAttribute("open", "");
     this.list.replaceChildren(...cards);
     this.#rove(cards[0]);
+  }
+
+  /** Put the focus on the card of a paper, or on the first. */
+  focusOn(id) {
+    const at = this.suggestions.findIndex((each) => each.id === id);
+    return this.focus(Math.max(0, at));
   }
 
   #showWaiting() {
@@ -140,11 +149,11 @@ export class Listing {
     const at = this.#index();
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
     const onButton = event.target.closest("button, summary");
-    if (event.key === "Escape") this.leave();
-    else if (event.key === "u") this.take();
+    if (event.key === "u") this.take();
     else if (event.key === "Home" || event.key === "End") this.focus(event.key === "Home" ? 0 : this.suggestions.length - 1);
     else if (step) this.focus(Math.max(0, at + step));
-    else if (KEYS[event.key] && at >= 0 && !(onButton && event.key === "Enter")) this.acts[KEYS[event.key]]?.(this.suggestions[at]);
+    else if (KEYS[event.key] && at >= 0 && !(onButton && event.key === "Enter"))
+      this.acts[KEYS[event.key]]?.(this.suggestions[at]);
     else return;
     event.preventDefault();
   }

@@ -3,6 +3,7 @@
 import { Desk } from "./desk.js";
 import { $, counted } from "./dom.js";
 import { LibraryView } from "./library.js";
+import { complain } from "./notices.js";
 import { PaperDialog } from "./paper.js";
 import { get, tokenFromAddress, tokensFrom, whenAwayOrBack } from "./server.js";
 import { shortcuts } from "./shortcuts.js";
@@ -62,8 +63,8 @@ async function lookAtServer() {
     const { papers } = await get("health");
     $("server").textContent = counted(papers, "paper");
     $("no-papers").hidden = papers > 0;
-  } catch {
-    // told by whenAwayOrBack
+  } catch (error) {
+    complain(error);
   }
 }
 
@@ -77,7 +78,8 @@ for (const link of document.querySelectorAll(".skip")) {
   link.addEventListener("click", (event) => {
     event.preventDefault();
     go("desk");
-    if (link.hash !== "#suggestions" || !desk.listing.focus()) $(link.hash === "#suggestions" ? "suggestions" : "draft").focus();
+    if (link.hash !== "#suggestions" || !desk.listing.focus())
+      $(link.hash === "#suggestions" ? "suggestions" : "draft").focus();
   });
 }
 addEventListener("hashchange", show);

@@ -156,12 +156,20 @@ export class Manuscript {
     this.editor.mark([...reading.marks(), ...extra]);
     const gaps = reading.slots.filter(({ gap }) => gap).length;
     const claims = reading.claims.length;
-    const counts = [counted(gaps, "gap"), counted(reading.slots.length - gaps, "citation"), claims && counted(claims, "uncited claim")];
+    const counts = [
+      counted(gaps, "gap"),
+      counted(reading.slots.length - gaps, "citation"),
+      claims && counted(claims, "uncited claim"),
+    ];
     const entries = reading.bibliography;
     const known = entries.filter(({ id }) => id).length;
-    $("name").textContent = [this.name || (this.isEmpty ? "No draft yet" : "Untitled draft"), FORMS[reading.form]].filter(Boolean).join(" · ");
+    $("name").textContent = [this.name || (this.isEmpty ? "No draft yet" : "Untitled draft"), FORMS[reading.form]]
+      .filter(Boolean)
+      .join(" · ");
     $("counts").textContent = reading.form ? counts.filter(Boolean).join(" · ") : "";
-    $("entries").textContent = entries.length ? `${counted(entries.length, "bibliography entry", "bibliography entries")}, ${known} in the library` : "";
+    $("entries").textContent = entries.length
+      ? `${counted(entries.length, "bibliography entry", "bibliography entries")}, ${known} in the library`
+      : "";
     $("notes").hidden = !reading.notes.length;
     $("notes-title").textContent = `${counted(reading.notes.length, "note")} on the bibliography`;
     $("notes-list").replaceChildren(...reading.notes.map((note) => h("li", {}, note)));
@@ -201,7 +209,9 @@ export class Manuscript {
   #showFiles() {
     const names = [...new Set(["", this.file, ...Object.keys(this.others)])].sort();
     $("part").hidden = names.length === 1;
-    $("part").replaceChildren(...names.map((name) => h("option", { value: name, selected: name === this.file }, name || "main file")));
+    $("part").replaceChildren(
+      ...names.map((name) => h("option", { value: name, selected: name === this.file }, name || "main file")),
+    );
   }
 
   #edited(edit) {
@@ -215,7 +225,8 @@ export class Manuscript {
 
   #keep() {
     const fits = keep("draft", this.kept);
-    if (!fits && !this.warned) tell("This draft is too large for the browser to keep: save your own copy before you close the page.");
+    if (!fits && !this.warned)
+      tell("This draft is too large for the browser to keep: save your own copy before you close the page.");
     this.warned = !fits;
   }
 }

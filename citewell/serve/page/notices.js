@@ -21,17 +21,27 @@ export function tell(text, action) {
   return line;
 }
 
-/** Show what went wrong, until it is put away. */
+/** Show what went wrong, until it is put away; what was called off, or has a line of its own, is not told here. */
 export function complain(error) {
-  if (error.name === "AbortError") return;
+  if (error.name === "AbortError" || error.name === "AwayError") return;
   for (const old of $("notices").children) if (old.dataset.text === error.message) old.remove();
   notice(error.message, undefined, "wrong");
 }
 
 function notice(text, action, kind = "") {
   const button = action && h("button", { type: "button", click: () => (line.remove(), action.act()) }, action.name);
-  const close = h("button", { type: "button", class: "close", "aria-label": "Put this message away", click: () => line.remove() }, "×");
-  const line = h("div", { class: `notice ${kind}`, role: kind ? "alert" : "status", "data-text": text }, h("p", {}, text), button, close);
+  const close = h(
+    "button",
+    { type: "button", class: "close", "aria-label": "Put this message away", click: () => line.remove() },
+    "×",
+  );
+  const line = h(
+    "div",
+    { class: `notice ${kind}`, role: kind ? "alert" : "status", "data-text": text },
+    h("p", {}, text),
+    button,
+    close,
+  );
   $("notices").append(line);
   return line;
 }

@@ -5,9 +5,10 @@ import { complain } from "./notices.js";
 import { get } from "./server.js";
 
 const SHOWN = 12;
+const AUTHORS = 20;
 
 export class PaperDialog {
-  /** `cite(paper)` and `related(paper)` are what its buttons do; `isChosen(id)` tells whether it is in the list. */
+  /** `acts` has what its buttons do, `cite(paper)` and `related(paper)`, and `isChosen(id)`; it is set when the desk is there. */
   constructor() {
     this.dialog = $("paper");
     this.acts = null;
@@ -29,7 +30,7 @@ export class PaperDialog {
     try {
       const whole = await get(`papers/${encodeURIComponent(paper.id)}`);
       if (this.paper.id !== paper.id) return;
-      $("paper-byline").textContent = byline({ ...whole, authors: whole.authors.slice(0, 3).concat(whole.authors.slice(3)) });
+      $("paper-byline").textContent = byline(whole, AUTHORS);
       $("paper-body").replaceChildren(...this.#body(whole));
     } catch (error) {
       this.dialog.close();
@@ -46,8 +47,11 @@ export class PaperDialog {
   #body(whole) {
     const address = addressOf(whole.ids ?? []);
     return [
-      whole.abstract ? h("p", { class: "abstract" }, whole.abstract) : h("p", { class: "empty" }, "The library has no abstract of it."),
-      whole.keywords?.length > 0 && h("p", { class: "words" }, h("span", { class: "label" }, "Keywords "), whole.keywords.join(", ")),
+      whole.abstract
+        ? h("p", { class: "abstract" }, whole.abstract)
+        : h("p", { class: "empty" }, "The library has no abstract of it."),
+      whole.keywords?.length > 0 &&
+        h("p", { class: "words" }, h("span", { class: "label" }, "Keywords "), whole.keywords.join(", ")),
       address && h("p", {}, h("a", { href: address, target: "_blank", rel: "noreferrer" }, address)),
       this.#papers("Cited by", whole.cited_by ?? []),
       this.#papers("Cites", whole.references ?? []),

@@ -7,25 +7,28 @@
 const CITATION = /\\[a-zA-Z]*cite[a-zA-Z]*\*?(?:\[[^\]]*\])*\{[^}]*\}|\[@[^\]]*\]|\[\?\]|\[CITATION\]/g;
 const ENDS = /[.!?]["”’)]?\s+(?=[\p{Lu}\\[*"“])|\n\s*\n/gu;
 const AROUND = 600;
+const FEW = 3;
+const MARKUP = /^\s*(?:[\\#%@&|]|---|$)/; // a line that is no running text: a command, a heading, a comment, nothing
 
-/** The place at `cursor`: `kind`, `begin`, `end` of its mark, `at` where a citation would go, and the `query`. */
+/** The place at `cursor`: its `kind`, the stretch from `begin` to `end` where a citation would go, and the `query` for it. */
 export function placeAt(reading, text, cursor, whole = false) {
   const base = { title: reading.title, abstract: reading.abstract, authors: reading.authors };
-  if (whole || !text.trim()) return { kind: "whole", begin: 0, end: 0, query: { task: "global", ...base } };
+  const everything = { kind: "whole", begin: 0, end: 0, query: { task: "global", ...base } };
+  if (whole || !text.trim()) return everything;
+  const local = (context) => ({ task: "local", ...base, context });
   const inside = (each) => each.begin <= cursor && cursor <= each.end;
   const sentence = reading.sentences.find(inside);
   const slot = reading.slots.find(inside) ?? (sentence && nearest(reading.slots, sentence, cursor));
-  if (slot && !reading.isFresh(sentence ?? slot)) {
-    return { kind: slot.gap ? "gap" : "citation", slot, ...ends(slot), query: { task: "local", ...base, context: slot.context } };
-  }
+  const kind = slot && !slot.gap ? "citation" : slot ? "gap" : "sentence";
+  if (slot && !reading.isFresh(sentence ?? slot)) return { kind, slot, ...ends(slot), query: local(slot.context) };
   if (sentence && !reading.isFresh(sentence)) return ofSentence(reading, text, sentence, base, inside);
+  if (MARKUP.test(lineAt(text, cursor))) return everything;
   const typed = typedAround(text, cursor);
-  if (typed.words < 3) return { kind: "whole", begin: 0, end: 0, query: { task: "global", ...base } };
-  return { kind: slot?.gap ? "gap" : "sentence", ...(slot ? { slot, ...ends(slot) } : typed), query: { task: "local", ...base, context: typed.context } };
+  if (typed.words < FEW) return everything;
+  return { kind, slot, ...ends(slot ?? typed), query: local(typed.context) };
 }
 
-/** Whether two places are one: an answer for the first may be shown at the second. */
-export const same = (one, other) => JSON.stringify(one?.query) === JSON.stringify(other?.query);
+const lineAt = (text, cursor) => text.slice(text.lastIndexOf("\n", cursor - 1) + 1).split("\n", 1)[0];
 
 const ends = ({ begin, end }) => ({ begin, end });
 

@@ -57,7 +57,8 @@ export class Reading {
 
   /** Move everything with an edit. */
   follow(edit) {
-    for (const name of ["slots", "sentences", "paragraphs", "claims", "faults", "fresh"]) this[name] = survivors(this[name], edit);
+    for (const name of ["slots", "sentences", "paragraphs", "claims", "faults", "fresh"])
+      this[name] = survivors(this[name], edit);
     this.fresh.push({ begin: edit.begin, end: edit.end + edit.moved });
   }
 

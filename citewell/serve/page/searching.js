@@ -61,7 +61,9 @@ export class Searching {
     $("found-count").textContent = "Quick answer, refining …";
     await rest(REST, signal);
     const count = await ask("best");
-    $("found-count").textContent = count ? `The best ${counted(count, "paper")}, with the sentences that bear on it` : "Nothing in the library matches; use other words, or other years.";
+    $("found-count").textContent = count
+      ? `The best ${counted(count, "paper")}, with the sentences that bear on it`
+      : "Nothing in the library matches; use other words, or other years.";
     announce($("found-count").textContent);
   }
 
@@ -76,7 +78,11 @@ export class Searching {
     else $("found").replaceChildren(...lines);
     this.shown = offset + papers.length;
     $("more").hidden = this.shown >= total;
-    $("found-count").textContent = total ? `${this.shown.toLocaleString("en")} of ${counted(total, "paper")}` : since || before ? "No paper of these years." : "The library is empty. Add files above.";
+    $("found-count").textContent = total
+      ? `${this.shown.toLocaleString("en")} of ${counted(total, "paper")}`
+      : since || before
+        ? "No paper of these years."
+        : "The library is empty. Add files above.";
   }
 
   #line(paper, sentences, words) {

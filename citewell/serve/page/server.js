@@ -1,6 +1,7 @@
 /**
  * The server, as the page asks it. An error becomes an `Error` whose message says the fix; a server that does not answer is
- * noticed once and asked again until it does; a token is asked for once and kept.
+ * noticed once (an `AwayError`, which the page shows as a line of its own) and asked again until it does; a token is asked for
+ * once and kept.
  */
 
 import { keep, recalled } from "./memory.js";
@@ -57,7 +58,7 @@ async function asked(path, options) {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     goneAway();
-    throw new Error("The server does not answer. Start it again with “citewell serve”; your draft is kept in this browser.");
+    throw Object.assign(new Error("The server does not answer."), { name: "AwayError" });
   }
   setAway(false);
   if (answer.status === 401) {
@@ -77,7 +78,9 @@ function setToken(value) {
 
 /** Ask the user for a token, once however many requests want one. */
 async function newToken() {
-  wanted ??= askForToken(Boolean(token)).then(setToken).finally(() => (wanted = null));
+  wanted ??= askForToken(Boolean(token))
+    .then(setToken)
+    .finally(() => (wanted = null));
   await wanted;
 }
 

@@ -3,8 +3,28 @@
 import { $, h } from "./dom.js";
 
 const HELP = [
-  ["Anywhere", [["F8", "next gap or uncited claim"], ["Shift F8", "the one before"], ["Ctrl Enter", "from the text to the suggestions"], ["Esc", "back to the text, or close"], ["/", "search the library"], ["?", "these keys"]]],
-  ["In the suggestions", [["↓ ↑ or j k", "next, previous"], ["Enter or c", "cite here, or take it back"], ["r", "related papers"], ["x", "dismiss"], ["o", "open the paper"], ["u", "show the refined list"]]],
+  [
+    "Anywhere",
+    [
+      ["F8", "next gap or uncited claim"],
+      ["Shift F8", "the one before"],
+      ["Ctrl Enter", "from the text to the suggestions"],
+      ["Esc", "back to the text, or close"],
+      ["/", "search the library"],
+      ["?", "these keys"],
+    ],
+  ],
+  [
+    "In the suggestions",
+    [
+      ["↓ ↑ or j k", "next, previous"],
+      ["Enter or c", "cite here, or take it back"],
+      ["r", "related papers"],
+      ["x", "dismiss"],
+      ["o", "open the paper"],
+      ["u", "show the refined list"],
+    ],
+  ],
 ];
 
 /** Listen for keys; `acts` are `step(forward)`, `suggestions()`, `search()`. */
@@ -24,6 +44,17 @@ export function shortcuts(acts) {
 }
 
 function section(where, keys) {
-  const rows = keys.map(([key, does]) => h("div", {}, h("dt", {}, key.split(" ").map((each) => (/^or$/.test(each) ? " or " : h("kbd", {}, each)))), h("dd", {}, does)));
+  const rows = keys.map(([key, does]) =>
+    h(
+      "div",
+      {},
+      h(
+        "dt",
+        {},
+        key.split(" ").map((each) => (/^or$/.test(each) ? " or " : h("kbd", {}, each))),
+      ),
+      h("dd", {}, does),
+    ),
+  );
   return h("section", {}, h("h3", {}, where), h("dl", {}, rows));
 }

@@ -35,7 +35,14 @@ function bar({ since, before, count }, at, step, most, choose) {
   };
   return svg(
     "g",
-    { class: "bar", role: "button", tabindex: at ? -1 : 0, "aria-label": name, click: () => choose(since, before), keydown: pressed },
+    {
+      class: "bar",
+      role: "button",
+      tabindex: at ? -1 : 0,
+      "aria-label": name,
+      click: () => choose(since, before),
+      keydown: pressed,
+    },
     svg("title", {}, name),
     svg("rect", { class: "room", x: at * step, y: TOP, width: step, height: HEIGHT - FOOT - TOP }),
     svg("rect", { class: "ink", x: (at + 0.12) * step, y: HEIGHT - FOOT - tall, width: 0.76 * step, height: tall, rx: 1.5 }),
@@ -50,7 +57,9 @@ function labels(bins, step) {
   return bins
     .map(({ since }, at) => [since, at])
     .filter(([since, at]) => since % every === 0 && fits(at))
-    .map(([since, at]) => svg("text", { x: at ? (at + 0.5) * step : 0, y: HEIGHT - 6, "text-anchor": at ? "middle" : "start" }, String(since)));
+    .map(([since, at]) =>
+      svg("text", { x: at ? (at + 0.5) * step : 0, y: HEIGHT - 6, "text-anchor": at ? "middle" : "start" }, String(since)),
+    );
 }
 
 /** Left and right move along the bars. */
@@ -65,7 +74,9 @@ function roved(event, bars) {
 
 /** The years from the first to the last, in at most so many bars. */
 export function binned(years, most) {
-  const known = Object.entries(years).map(([year, count]) => [Number(year), count]).filter(([year]) => year);
+  const known = Object.entries(years)
+    .map(([year, count]) => [Number(year), count])
+    .filter(([year]) => year);
   if (!known.length) return [];
   const all = known.map(([year]) => year);
   const [first, last] = [Math.min(...all), Math.max(...all)];
