@@ -3,6 +3,9 @@
 Starts a server of its own on loopback. Each client asks for what to cite at a gap, waits for the answer, pauses, and asks of
 the next; with no pause, which is the default, so many requests are always under way. The gaps are the library's own contexts,
 each with the title and abstract of the paper that it stands in. Clients and server share the machine.
+
+``--threads N`` asks without a server: threads of one process, each with the library opened for itself. That is why the server
+has processes instead.
 """
 
 from __future__ import annotations
@@ -16,15 +19,21 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from citewell import pipeline as pipelines
 from citewell.library import schema
+from citewell.library.library import Library
+from citewell.papers import Query
+from citewell.retrieve import scoring
 
 _GAPS = 5_000
 _PATIENCE = 60.0
@@ -134,6 +143,28 @@ def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: 
     }
 
 
+def in_threads(library: Path, threads: int, seconds: float, pipeline: str) -> float:
+    """Answers a second by threads of this process."""
+    asked = iter([json.loads(body) for body in bodies(library, pipeline)] * 100)
+    lock, counts = threading.Lock(), [0] * threads
+    scoring.load_compiled()
+
+    def work(number: int) -> None:
+        with Library(library) as mine:
+            chosen = pipelines.pipeline(pipeline)
+            while time.monotonic() < end:
+                with lock:
+                    given = next(asked)
+                chosen.suggest(mine, Query("local", given["title"], given["abstract"], given["context"]))
+                counts[number] += 1
+
+    start = time.monotonic()
+    end = start + seconds
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(threads)))
+    return sum(counts) / (time.monotonic() - start)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("library", type=Path)
@@ -142,8 +173,15 @@ def main() -> None:
     parser.add_argument("--pipeline", default="fast")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds between an answer and the next question")
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=0, help="no server, but so many threads")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
+    if given.threads:
+        a_second = in_threads(given.library, given.threads, given.seconds, given.pipeline)
+        print(
+            json.dumps({"threads": given.threads, "a second": a_second}) if given.json else f"{a_second:.0f} answers a second"
+        )
+        return
     found = measured(given.library, given.clients, given.seconds, given.pipeline, given.pause, given.workers)
     if given.json:
         print(json.dumps(found))

@@ -162,7 +162,7 @@ class DraftSentence:
     """As a person reads it, every citation and gap as `OTHER_MARK`."""
     place: Place
     cited: bool = False
-    """Whether a citation or a gap stands in it."""
+    """Whether a citation or a gap stands in it; one that is typed as text, such as "Berg (1931)" or "[3]", counts here too."""
 
 
 @dataclass(slots=True)

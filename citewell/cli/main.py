@@ -13,7 +13,7 @@ from citewell import __version__
 from citewell.errors import CitewellError
 
 COMMANDS = (
-    *("add", "suggest", "search", "show", "export", "library", "pipelines", "serve"),
+    *("add", "suggest", "check", "search", "show", "export", "library", "pipelines", "serve"),
     *("evaluate", "bioasq", "tune", "set", "reproduce", "train", "demo"),
 )
 """Each is a module of this package with a `command`; they are imported only when called."""

@@ -13,7 +13,7 @@ from citewell.errors import CitewellError
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
-    from citewell.train.recipe import EvidenceRecipe, FusionRecipe, LibraryRecipe, PackRecipe
+    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, FusionRecipe, LibraryRecipe, PackRecipe
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -54,9 +54,9 @@ def command(
     A model of a library (lda, doc2vec, paper2vec, hyperdoc2vec and others) learns from its papers, citations and contexts, is
     kept in its folder, and serves the pipelines that need it. Papers that are added later have no vector until it is run again.
 
-    A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, fusion and others) learns from the questions of their
-    train years, fusion from those of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves any
-    library.
+    A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, fusion, claims and others) learns from their train
+    years, fusion from the questions of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves
+    any library.
 
     Killed, the same command goes on where it was. An unknown RECIPE lists those that there are. All but HyperDoc2Vec need:
     pip install 'citewell[train,dense]'
@@ -67,16 +67,19 @@ def command(
         citewell train static --encoder models/mine --set data/cs --set data/elife --out models/mine-static
         citewell train fusion --set my-set --out models/fusion
     """
-    from citewell.train.recipe import EvidenceRecipe, FusionRecipe, LibraryRecipe, load_recipe
+    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, FusionRecipe, LibraryRecipe, load_recipe
 
     chosen = load_recipe(recipe)
     given = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
     if isinstance(chosen, LibraryRecipe):
         _refuse(given, f"the recipe {recipe!r} learns from a library")
         _of_library(chosen, library, as_json)
-    elif isinstance(chosen, FusionRecipe):
+    elif isinstance(chosen, FusionRecipe | ClaimsRecipe):
         _refuse({name: given[name] for name in given if name not in ("--set", "--out")}, f"the recipe {recipe!r} needs no pack")
-        _fusion(chosen, sets, _required(out), as_json)
+        if isinstance(chosen, FusionRecipe):
+            _fusion(chosen, sets, _required(out), as_json)
+        else:
+            _claims(chosen, sets, _required(out), as_json)
     elif isinstance(chosen, EvidenceRecipe):
         _refuse({name: given[name] for name in ("--pack-only", "--encoder")}, f"the recipe {recipe!r} learns words, not tokens")
         _of_evidence(chosen, sets, _required(out), pack, device or "", as_json)
@@ -181,6 +184,15 @@ def _fusion(recipe: FusionRecipe, sets: tuple[Path, ...], out: Path, as_json: bo
         print(f"{recipe.name}: {out}, in {about['seconds']:,.0f} seconds; on questions that were held back:")
         for task, found in about["tasks"].items():
             print(f"  {task}: {_said(figures(found))}, of {found['questions']:,} questions, {found['rounds']} rounds")
+
+
+def _claims(recipe: ClaimsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
+    from citewell.cli.progress import Bar
+    from citewell.train.claims import train
+
+    with Bar() as bar:
+        about = train(recipe, sets, out, bar)
+    _print_dev(about, as_json)
 
 
 def _said(measured: dict[str, float]) -> str:

@@ -33,7 +33,7 @@ _SUFFIXES = {
 def read(path: Path, within: Path | None = None) -> Draft:
     """The draft in a file, with the files it takes in and its bibliography; only those inside `within`, where that is given."""
     data = content(path)
-    folder = Folder(path.parent, within)
+    folder = Folder(path.parent, within, path.name)
     if data.startswith(b"PK"):
         from citewell.draft import docx
 

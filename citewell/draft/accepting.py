@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from citewell.draft import tex_commands
 from citewell.draft.gaps import is_key
+from citewell.draft.markdown import at_key
 from citewell.errors import CitewellError
 from citewell.papers import Draft, Place, Slot
 
 _COMMAND = re.compile(r"\\([A-Za-z@]+)\*?")
 _LAST_BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _AT = re.compile(r"-?@(?:\{[^{}]*\}|\?+|\w[\w:.#$%&+<>~/-]*|(?=[\];,]|$))")
-_PLAIN_KEY = re.compile(r"\w(?:[:.#$%&+?<>~/-]?\w)*")
 _STOP = re.compile(r"(?:[.!?,;:]+[\"'”’)\]}]*)?\s*$")
 _NOT_IN_TEXT = re.compile(r"[\s,{}\\\[\];]")
 
@@ -95,15 +95,15 @@ def _pandoc(slot: Slot, written: str, keys: list[str], beside: bool) -> str:
     if command and braces and tex_commands.cites(command[1]) and not tex_commands.is_gap(command[1]):
         return written[: braces.start(1)] + _in_braces(slot, braces[1], keys) + written[braces.end(1) :]
     if beside:
-        return "; ".join(map(_at, keys))
+        return "; ".join(map(at_key, keys))
     group = written.startswith("[") and written.endswith("]")
     if slot.keys:
-        fresh = "; ".join(map(_at, _new(slot, keys)))
+        fresh = "; ".join(map(at_key, _new(slot, keys)))
         if not fresh:
             return written
         return f"{written[:-1]}; {fresh}]" if group else f"{written} [{fresh}]"
     if "@" in written and (placeholder := _AT.search(written)):
-        found = "; ".join(map(_at, keys)) if group else _at(keys[0])
+        found = "; ".join(map(at_key, keys)) if group else at_key(keys[0])
         further = f" {_group(keys[1:])}" if not group and keys[1:] else ""
         return f"{written[: placeholder.start()]}{found}{further}{written[placeholder.end() :]}"
     return _group(keys)
@@ -144,8 +144,4 @@ def _command(draft: Draft, keys: list[str]) -> str:
 
 
 def _group(keys: Sequence[str]) -> str:
-    return f"[{'; '.join(map(_at, keys))}]"
-
-
-def _at(key: str) -> str:
-    return f"@{key}" if _PLAIN_KEY.fullmatch(key) else f"@{{{key}}}"
+    return f"[{'; '.join(map(at_key, keys))}]"

@@ -255,7 +255,7 @@ class _Document:
 
     def _cite(self, keys: list[str]) -> None:
         spaced = "" if not self._pieces or self._pieces[-1].endswith((" ", "(")) else " "
-        self._pieces.append(f"{spaced}[{'; '.join(f'@{key}' for key in keys)}]")
+        self._pieces.append(f"{spaced}[{'; '.join(map(markdown.at_key, keys))}]")
 
     def _commented(self, number: str) -> None:
         """A gap where a comment asks for a citation; a comment counts once, where its range ends."""

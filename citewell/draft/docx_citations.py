@@ -125,9 +125,14 @@ def _of_source(source: _Element) -> Paper:
 
 def _of_record(cite: _Element) -> Paper:
     said = {name: cleaned(" ".join(map(_said, cite.iter(name)))) for name in ("title", "Author", "Year")}
-    people = [cleaned(_said(each)) for each in cite.iterfind("record/contributors/authors/author")]
+    people = [_given_first(cleaned(_said(each))) for each in cite.iterfind("record/contributors/authors/author")]
     return Paper(said["title"], authors=people or [said["Author"]], year=year(said["Year"]))
 
 
 def _said(element: _Element) -> str:
     return "".join(map(str, element.itertext()))
+
+
+def _given_first(name: str) -> str:
+    family, comma, given = name.partition(", ")
+    return f"{given} {family}" if comma else name

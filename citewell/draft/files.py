@@ -59,9 +59,16 @@ class Folder:
     root: Path | None = None
     within: Path | None = None
     """Only files in this folder are opened, whatever a draft names; None where it may name any."""
+    main: str = ""
+    """The name of the draft itself."""
     opened: int = 0
     missing: list[str] = field(default_factory=list)
     """Files that the draft names and that are not there."""
+
+    def formatted(self) -> tuple[str, str] | None:
+        """The bibliography that BibTeX made of a LaTeX document, which archives have in place of the ``.bib`` file."""
+        name = f"{Path(self.main).stem}.bbl"
+        return self.text(name) if self.root is not None and (self.root / name).is_file() else None
 
     def text(self, name: str, *suffixes: str) -> tuple[str, str] | None:
         """The first file of this name, as it is or with one of the suffixes: how the draft calls it, and its text."""

@@ -24,6 +24,12 @@ Numbers = npt.NDArray[np.int32]
 
 _WORDS = re.compile(r"\s+|\S+")
 _NEWLINE = re.compile("\n")
+_TYPED = re.compile(
+    r"\[\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3}){0,20}\]"  # [3, 5-7]
+    r"|[A-Z][\w'\u2019-]+(?: et al\.)?,? \((?:18|19|20)\d\d[a-z]?\)"  # Berg (1931)
+    r"|\([^()]{0,80}\b[A-Z][\w'\u2019-]+(?: et al\.)?,? (?:18|19|20)\d\d[a-z]?\b[^()]{0,200}\)"  # (see Berg, 1931)
+)
+"""A citation that is typed as text, as in a manuscript without a reference manager."""
 _BEHIND_STOP = re.compile(rf"(?<=[.!?])(?:{OTHER_MARK}(?=\s|$)| {OTHER_MARK}(?=$|\s+[\"'(\[\u201c]*[A-Z]))")
 _BEFORE_MARK = re.compile(rf"\s*{OTHER_MARK}")
 
@@ -198,8 +204,8 @@ class Script:
         sentences = []
         for begin, end in spans:
             if begin < end:
-                cited = bisect_right(marked, end - 1) > bisect_right(marked, begin - 1)
-                sentences.append(DraftSentence(text[begin:end], self._place(block, begin, end), cited))
+                cited = bisect_right(marked, end - 1) > bisect_right(marked, begin - 1) or _TYPED.search(text, begin, end)
+                sentences.append(DraftSentence(text[begin:end], self._place(block, begin, end), bool(cited)))
         return Paragraph(text, self._place(block, 0, len(text)), self.section, sentences)
 
     def _place(self, block: Block, begin: int, end: int) -> Place:

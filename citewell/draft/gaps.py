@@ -14,6 +14,7 @@ GAP = re.compile(
 """A gap in running text: ``[?]``, ``[CITATION]``, ``[citation needed]``, ``[TODO: cite]``, ``(ref?)`` and the like."""
 
 _ASKS = re.compile(r"\b(?:re)?cit(?:e[sd]?|ing|ations?)\b|\brefs?\b|\breferences?\b|\bsources?\b", re.IGNORECASE)
+_TODO = re.compile(r"^\W*(?:todo|fixme|xxx+|tbd|placeholder)?\W*", re.IGNORECASE)
 _NO_KEY = re.compile(
     r"\?+|\.{2,}|…|-+|_+|(?:todo|xxx+|tbd|fixme|placeholder)(?:[:_\W].*)?|cite|citations?|refs?|references?|missing|needed"
     r"|citation\W?needed|key",
@@ -30,3 +31,9 @@ def is_key(name: str) -> bool:
     """Whether `name`, where a citation key belongs, is one: no key are ``?``, ``TODO`` and what else people put there."""
     name = name.strip()
     return bool(name) and not _NO_KEY.fullmatch(name)
+
+
+def noted(placeholder: str) -> str:
+    """What stands where a key belongs and is none, as a note: the words behind ``TODO:``."""
+    said = _TODO.sub("", placeholder, count=1).strip()
+    return said if is_key(said) else ""

@@ -17,7 +17,7 @@ from citewell.draft import tex_commands, tex_front
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.files import Folder
 from citewell.draft.flow import Block, Flow, Script, unmarked
-from citewell.draft.gaps import asks, is_key
+from citewell.draft.gaps import asks, is_key, noted
 from citewell.draft.plain import write
 from citewell.draft.tex_expand import braces, expand
 from citewell.papers import Draft
@@ -43,7 +43,7 @@ _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _CITATION_INSIDE = re.compile(r"\\[A-Za-z]*[Cc]ite")
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
 _SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
-_SYMBOLS = {"\\": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
+_SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
 _LONGEST_OPTION = 600
 _LATEX = re.compile(
     r"\\(?:documentclass|usepackage|maketitle|begin\s*\{|end\s*\{|(?:sub)*section\*?\s*\{|chapter\*?\s*\{"
@@ -63,6 +63,9 @@ def read(text: str, folder: Folder) -> Draft:
     reader.walk()
     draft = reader.script.finish()
     read_bibliography(draft, reader.resources, folder)
+    if not draft.bibliography and (formatted := folder.formatted()) is not None:
+        draft.sources[formatted[0]] = formatted[1]
+        tex_front.take_items(draft, Flow.of(formatted[1], formatted[0]), 0, len(formatted[1]))
     return draft
 
 
@@ -87,6 +90,7 @@ class _Reader:
         self._environments = _matched(flow.text)
         self._blank_lines = [found.start() for found in _BLANK_LINE.finditer(flow.text)]
         self._frames: list[_Frame] = []
+        self._passed: set[int] = set()
         self._abstract: list[str] = []
         self._heading = ""
         self._file = flow.files[0] if len(flow.files) else 0
@@ -132,6 +136,8 @@ class _Reader:
                     return self._formula(begin, end, "\\]" if found["symbol"] == "[" else "\\)")
                 block.write(_SYMBOLS.get(found["symbol"], found["symbol"]), begin, end)
             case _:
+                if found[0] == "$" and begin in self._passed:
+                    return end
                 if found[0] == "$":
                     double = self.text.startswith("$$", begin)
                     return self._formula(begin, end + double, "$$" if double else "$")
@@ -202,7 +208,7 @@ class _Reader:
         found = [(match.span(), match[0]) for group in groups for match in _KEY.finditer(self.text, *group)]
         keys = [key for _, key in found if is_key(key)]
         block = self.script.block
-        note = "" if keys else " ".join(key for _, key in found).strip("?. ")
+        note = "" if keys else noted(" ".join(key for _, key in found))
         block.mark(begin, at, keys, note, tex_commands.is_textual(name))
         if keys:
             for place, key in found:
@@ -316,7 +322,10 @@ class _Reader:
             close += 1
         inside = self.text[end:close]
         if _CITATION_INSIDE.search(inside):
-            return self._read_apart(end, close, self._quietly, quiet=True) if closing in ("$$", "\\]") else end
+            if closing in ("$$", "\\]"):
+                return self._read_apart(end, close, self._quietly, quiet=True)
+            self._passed.add(close)  # a citation set high, as in $^{\cite{a}}$, is read as text
+            return end + len(inside) - len(inside.lstrip(" ^"))
         if closing in ("$", "\\)"):
             self.script.block.write(to_text(inside), begin, close + len(closing))
         return close + len(closing)

@@ -22,10 +22,14 @@ from citewell.sources.clean import text as cleaned
 from citewell.sources.latex import to_text
 
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*$(?:\r?\n)?", re.DOTALL | re.MULTILINE)
+_ABSTRACT_FIELD = re.compile(r"^abstract:[ \t]*((?:[^\n]*\n)(?:[ \t]+[^\n]*\n|[ \t\r]*\n)*)", re.MULTILINE)
 _TITLE_BLOCK = re.compile(r"(?:%[ \t]?([^\n]*)\n)(?:%[ \t]?([^\n]*)\n)?(?:%[^\n]*\n)?")
+_AND = re.compile(r"\s+and\s+|\s*[;&]\s*|,\s+(?=\w+\.?\s+\w)")
 _INCLUDE = re.compile(r"^[ \t]*\{\{<\s*include\s+([^\s>]{1,300})\s*>\}\}[ \t]*$", re.MULTILINE)
+_RAW = "|".join(sorted(tex_commands.MATH | {"tikzpicture", "verbatim", "lstlisting", "minted", "comment"}))
 _HIDDEN = re.compile(
-    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n`]*$|(?P<comment><!--)|(?P<math>\$\$)|^[ \t]*\\begin\{(?P<env>[A-Za-z*]+)\}",
+    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n`]*$|(?P<comment><!--)|(?P<math>\$\$)"
+    rf"|^[ \t]*\\begin\{{(?P<env>(?:{_RAW})\*?)\}}",
     re.MULTILINE,
 )
 _VISIBLE = re.compile(r"[^\n]")
@@ -41,6 +45,7 @@ _DIV = re.compile(
 )
 _ATTRIBUTES = re.compile(r"\{[#.=:\-][^{}\n]*\}|\{[a-z-]+=[^{}\n]*\}")
 _KEY = r"@(?:\{(?P<braced>[^{}\s]{1,200})\}|(?P<key>\w(?:[:.#$%&+?<>~/-]?\w|--?\w)*|\?+)|(?=[\];,]))"
+_PLAIN_KEY = re.compile(r"\w(?:[:.#$%&+?<>~/-]?\w)*")
 _CITED = re.compile(rf"(?<![\w@.\\])-?{_KEY}")
 _ELSEWHERE = re.compile(
     r"(?:fig|tbl|tab|sec|eq|thm|lem|cor|prp|cnj|def|exm|exr|lst|tip|nte|wrn|imp|cau|alg|rem|sol|suppfig|supptbl|ref)[-:(]",
@@ -49,11 +54,13 @@ _ELSEWHERE = re.compile(
 """Cross-references of Quarto, bookdown and pandoc-crossref, which look like keys."""
 _TOKEN = re.compile(
     rf"""(?P<hidden>\x00+)
-      | (?P<gap>(?i:{GAP.pattern}))
+      | (?P<gap>(?i:{GAP.pattern.replace(" ", "[ ]")}))
       | <!--(?P<comment>.{{0,2000}}?)-->
       | (?P<ticks>(?<!`)`{{1,9}}+)(?!`)(?P<code>[^`].{{0,500}}?)(?P=ticks)(?!`)
       | \\(?P<name>[A-Za-z]+)\*?(?P<arguments>(?:\[[^\[\]]{{0,300}}\]){{0,2}}(?:\{{[^{{}}]{{0,2000}}\}})?)
-      | \\(?P<escaped>[^\w\s])
+      | \\@ref\([^()\s]{{1,100}}\)
+      | \\(?P<escaped>[^\w\s]|_)
+      | \\(?=\s|$)
       | (?P<image>!\[)
       | (?P<note>\^\[)
       | \[\^[^\]\s]{{1,60}}\]
@@ -70,7 +77,9 @@ _FURTHER = re.compile(
     r"\([^()\n]{0,1000}(?:\([^()\n]{0,300}\)[^()\n]{0,300})?\)(?:\{[^{}\n]*\})?|\{[^{}\n]{0,300}\}|\[[^\[\]\n]{0,100}\]"
 )
 _BRACKET = re.compile(r"\\.|[\[\]]|\n[ \t\r]*\n")
-_ABSTRACT = re.compile(r"abstract|summary", re.IGNORECASE)
+_ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
+_SUMMARY = re.compile(r"summary", re.IGNORECASE)
+"""What some journals have for an abstract; it is a part of the text too."""
 _LONGEST = 3000
 _LONGEST_FRONT = 200_000
 
@@ -84,32 +93,38 @@ def looks_like(text: str) -> bool:
     )
 
 
+def at_key(key: str) -> str:
+    """A key as a citation in running text: ``@key``, in braces where it has other characters than keys mostly have."""
+    return f"@{key}" if _PLAIN_KEY.fullmatch(key) else f"@{{{key}}}"
+
+
 def read(text: str, folder: Folder) -> Draft:
     """The draft that a Markdown document is, with what `folder` holds of it."""
     front = _FRONT.match(text)
     title_block = None if front else _TITLE_BLOCK.match(text)
     draft = Draft(form="markdown")
     start = front.end() if front else title_block.end() if title_block else 0
-    flow = _with_includes(text, start, folder)
-    reader = _Reader(flow, draft)
+    reader = _Reader(_with_includes(text, start, folder), draft)
     resources: list[str] = []
     if front:
         resources = _take_front(draft, front[1])
+        if abstract := _ABSTRACT_FIELD.search(text, *front.span(1)):
+            reader.quietly(*abstract.span(1))
     elif title_block:
         draft.title, draft.authors = (
             title_block[1].strip(),
             [name.strip() for name in (title_block[2] or "").split(";") if name.strip()],
         )
-    reader.walk()
+    reader.walk(start)
     draft = reader.script.finish()
     read_bibliography(draft, resources, folder)
     return draft
 
 
 def _with_includes(text: str, start: int, folder: Folder) -> Flow:
-    """The document from `start`, and in it the files that Quarto's ``include`` names, to a depth of one."""
+    """The document, and behind `start` in it the files that Quarto's ``include`` names, to a depth of one."""
     whole = Strand.of(text, 0)
-    names, sources, pieces, at = [""], {"": text}, [], start
+    names, sources, pieces, at = [""], {"": text}, [], 0
     for found in _INCLUDE.finditer(text, start):
         opened = folder.text(found[1])
         if opened is None or opened[0] in sources:
@@ -131,9 +146,12 @@ def _take_front(draft: Draft, written: str) -> list[str]:
     front = _yaml(written)
     if not isinstance(front, dict):
         return []
-    draft.title = ": ".join(filter(None, (_plain(front.get("title")), _plain(front.get("subtitle")))))
+    title, subtitle = _plain(front.get("title")), _plain(front.get("subtitle"))
+    joint = " " if title.endswith(("?", "!", ":")) else ": "
+    draft.title = joint.join(filter(None, (title, subtitle)))
     draft.abstract = _plain(front.get("abstract"))
-    draft.authors = [name for each in _listed(front.get("author") or front.get("authors")) if (name := _person(each))]
+    people = _listed(front.get("author") or front.get("authors"))
+    draft.authors = [name for each in people for name in _AND.split(_person(each)) if name]
     nocite = front.get("nocite")
     draft.listed = [match["braced"] or match["key"] for match in _CITED.finditer(nocite if isinstance(nocite, str) else "")]
     add_works(draft, [each for each in _listed(front.get("references")) if isinstance(each, dict)])
@@ -190,29 +208,35 @@ class _Reader:
         self.script = Script(flow, draft)
         self.text = _masked(flow.text)
         self._brackets = _brackets(self.text)
-        self._in_abstract = False
+        self._in_abstract = self._in_summary = False
         self._abstract: list[str] = []
 
-    def walk(self) -> None:
-        """Read all of it."""
-        for kind, begin, end in self._blocks():
+    def quietly(self, begin: int, end: int) -> None:
+        """Take the citations of a stretch that is no running text."""
+        self.script.block = Block(quiet=True)
+        self.inline(begin, end)
+        self.script.close()
+
+    def walk(self, start: int) -> None:
+        """Read all of it from `start`."""
+        for kind, begin, end in self._blocks(start):
             if kind == "heading":
                 self._heading(begin, end)
                 continue
             self.script.block = Block(quiet=kind == "table" or self._in_abstract)
             for first, last in self._lines(begin, end) if kind != "text" else [(begin, end)]:
                 self.inline(first, last)
-            if self._in_abstract:
+            if self._in_abstract or self._in_summary:
                 self._abstract.append(unmarked(self.script.block.readable()))
             self.script.close()
         self.script.block = Block()
         draft = self.script.draft
         draft.abstract = draft.abstract or " ".join(filter(None, self._abstract))
 
-    def _blocks(self) -> Iterator[tuple[str, int, int]]:
+    def _blocks(self, start: int) -> Iterator[tuple[str, int, int]]:
         """Headings, paragraphs, and tables or quotations, whose lines have something before them, each with its stretch."""
-        kind, begin, end = "", 0, 0
-        for line in _LINE.finditer(self.text):
+        kind, begin, end, listed = "", 0, 0, False
+        for line in _LINE.finditer(self.text, start):
             at, stop = line.span()
             said = line[0].rstrip("\r\n")
             now, first = self._kind(said, at)
@@ -222,9 +246,11 @@ class _Reader:
                 continue
             if now == "underline":
                 now = "blank" if _RULE.match(said) else "text"
+            if now == "item" and kind == "text" and not listed and said.lstrip()[:1] not in "-*+[:":
+                now, first = "text", at  # a line that happens to begin with "a)" or "12."
             goes_on = now == kind and now in ("text", "table", "quote")
-            if now == "item":
-                now, goes_on = "text", False
+            listed = now == "item" or (goes_on and listed)
+            now = "text" if now == "item" else now
             if kind and not goes_on:
                 yield kind, begin, end
                 kind = ""
@@ -269,6 +295,7 @@ class _Reader:
         self.script.close()
         self.script.block = Block()
         self._in_abstract = bool(_ABSTRACT.fullmatch(said)) and not self.script.draft.abstract
+        self._in_summary = bool(_SUMMARY.fullmatch(said)) and not self.script.draft.abstract
         if first and not self._in_abstract:
             self.script.draft.title = said
         elif not self._in_abstract:
@@ -317,7 +344,7 @@ class _Reader:
         elif tex_commands.cites(name) and "{" in found["arguments"]:
             keys = [key for each in inside.split(",") if is_key(key := each.strip())]
             block.mark(begin, behind, keys, textual=tex_commands.is_textual(name))
-        elif name not in tex_commands.SKIPPED and (said := to_text(found[0])):
+        elif name not in tex_commands.SKIPPED and name not in ("begin", "end") and (said := to_text(found[0])):
             block.write(said, begin, behind)
 
     def _bracket(self, begin: int, end: int, depth: int) -> int:

@@ -49,7 +49,7 @@ SKIPPED = {
             "PassOptionsToPackage bibliography addbibresource addglobalbib addsectionbib input include subfile "
             "institution city country titlerunning authorrunning shorttitle shortauthors corref cortext fntext tnotetext "
             "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
-            "printbibheading journal received textsuperscript textsubscript gdef cmidrule bibitem"
+            "printbibheading tnoteref fnref subtitle journal received textsuperscript textsubscript gdef cmidrule bibitem"
         ),
         2: (
             "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "
@@ -91,6 +91,8 @@ ARGUMENTS = {
     "wraptable": 2,
     "thebibliography": 1,
     "adjustbox": 1,
+    "adjustwidth": 2,
+    "spacing": 1,
     "alignat": 1,
     "tblr": 1,
     "supertabular": 1,

@@ -153,7 +153,7 @@ class _Expander:
         if depth >= _MAX_DEPTH:
             return -1, None
         opened = self.folder.text(name, ".tex", ".ltx")
-        if opened is None or opened[0] in self.sources:
+        if opened is None or opened[0] in (*self.sources, self.folder.main):
             return found.end(), strand.call(begin, found.end(), "\n\n")
         rift = strand.call(begin, found.end(), "\n\n")
         return found.end(), joined([rift, self.file(*opened, depth + 1), rift])

@@ -47,7 +47,7 @@ def people(inside: str) -> list[str]:
     for chunk in re.split(r"\\(?:and|And|AND)(?![A-Za-z])|\\IEEEauthorblockN", inside):
         lines = [line for line in _LINE.split(chunk) if to_text(line).strip(" ,")]
         for part in _NEXT.split(lines[0]) if lines else ():
-            name = to_text(part).strip(" ,;*†‡")
+            name = to_text(part).strip(" ,;*†‡0123456789")
             if _NAME.fullmatch(name) and len(name.split()) <= 6 and not _NO_NAME.search(name):
                 found.append(name)
     return found

@@ -40,6 +40,13 @@ class Paragraph(msgspec.Struct):
     id: Id = ""
 
 
+class Prose(Paragraph):
+    """The same with its text: the topic sentence, and all that follows it, citations as marks."""
+
+    text: str = ""
+    section: str = ""
+
+
 class Snippets(msgspec.Struct):
     """Sentences of one paper, by their place in it."""
 
@@ -139,6 +146,9 @@ class DataSet:
 
     def paragraphs(self) -> Iterator[Paragraph]:
         return self._decoded("paragraphs", Paragraph)
+
+    def prose(self) -> Iterator[Prose]:
+        return self._decoded("paragraphs", Prose)
 
     def evidence(self) -> Iterator[Evidence]:
         return self._decoded("evidence", Evidence)

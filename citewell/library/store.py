@@ -19,6 +19,12 @@ from citewell.library import rows, schema
 from citewell.library.identity import title_key
 from citewell.papers import Context, Paper, Reference, Sentence
 
+_HAS_WORD = (
+    "(title LIKE ? ESCAPE '\\' OR venue LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\' OR"
+    " (details LIKE ? ESCAPE '\\' AND json_extract(details, '$.authors') LIKE ? ESCAPE '\\'))"
+)
+"""Whether a paper has a word in what people know it by; its details are taken apart only where they have it at all."""
+
 
 class Store:
     """Reads papers, citations, contexts and sentences."""
@@ -103,10 +109,9 @@ class Store:
 
     def venue(self, name: str) -> npt.NDArray[np.int64]:
         """The numbers of the papers whose venue contains `name`."""
-        escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         found = self.db.execute(
             "SELECT num FROM papers WHERE venue <> '' AND venue COLLATE NOCASE LIKE ? ESCAPE '\\' ORDER BY num",
-            (f"%{escaped}%",),
+            (_containing(name),),
         )
         return np.fromiter((num for (num,) in found), np.int64)
 
@@ -117,24 +122,22 @@ class Store:
     def listed(
         self, words: Sequence[str], since: int | None, before: int | None, offset: int, limit: int
     ) -> tuple[list[int], int]:
-        """Of the papers that have every word in their title, names, venue or id, some numbers, the newest first; and how many
-        there are. Every paper is looked at: it is for looking through a library, not for searching it."""
+        """Numbers of papers that have every word in their title, names, venue or id, the newest first, and how many there are.
+
+        Every paper is looked at: it is for looking through a library, not for searching it.
+        """
         where = ["true"]
         values: list[object] = []
         for word in words:
-            escaped = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            where.append(
-                "(title LIKE ? ESCAPE '\\' OR json_extract(details, '$.authors') LIKE ? ESCAPE '\\'"
-                " OR venue LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\')"
-            )
-            values += [f"%{escaped}%"] * 4
+            values.append(_containing(word))
+            where.append(_HAS_WORD.replace("?", f"?{len(values)}"))
         for bound, sign in ((since, ">="), (before, "<")):
             if bound is not None:
-                where.append(f"year {sign} ?")
                 values.append(bound)
+                where.append(f"year {sign} ?{len(values)}")
         chosen = f"FROM papers WHERE {' AND '.join(where)}"
         total = int(self.db.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])
-        found = self.db.execute(f"SELECT num {chosen} ORDER BY year DESC, num DESC LIMIT ? OFFSET ?", [*values, limit, offset])
+        found = self.db.execute(f"SELECT num {chosen} ORDER BY year DESC, num DESC LIMIT {limit} OFFSET {offset}", values)
         return [num for (num,) in found], total
 
     # -- citations --------------------------------------------------------------------------------------------------
@@ -265,6 +268,12 @@ def date_number(year: int | None, date: str) -> int:
         return 0
     _, month, day = (*date.split("-"), "", "", "")[:3] if date.startswith(str(year)) else ("", "", "")
     return year * 10_000 + (int(month) if month.isdecimal() else 0) * 100 + (int(day) if day.isdecimal() else 0)
+
+
+def _containing(text: str) -> str:
+    """The pattern of SQL's LIKE for what contains a text."""
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
 
 
 def _json(values: Iterable[object]) -> str:

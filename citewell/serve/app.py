@@ -39,7 +39,6 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         421: "The request was meant for another host.",
         422: "Something that was given cannot be used; the detail says what, and the fix.",
         429: "Too many requests; Retry-After says how long to wait.",
-        501: "This version cannot do that.",
         503: "It took too long, or too much is waiting.",
         507: "The disk is full.",
     }.items()

@@ -20,31 +20,33 @@ class Desk:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.jobs = Jobs(settings.library)
-        self._quick = Lane(settings.library, settings.quick_workers, Asked("warm-up", {"pipeline": "fast"}))
-        self._slow = Lane(settings.library, 1, Asked("warm-up", {"pipeline": DEFAULT}), nice=True)
+        self._lanes = {
+            "quick": Lane(settings.library, settings.quick_workers, Asked("warm-up", {"pipeline": "fast"})),
+            "models": Lane(settings.library, 1, Asked("warm-up", {"pipeline": DEFAULT}), nice=True),
+            "checks": Lane(settings.library, 1, nice=True),
+        }
 
     def start(self) -> None:
         self.jobs.start()
-        self._quick.start()
-        self._slow.start()
+        for lane in self._lanes.values():
+            lane.start()
 
     async def stop(self) -> None:
         await self.jobs.stop()
-        await self._quick.stop()
-        await self._slow.stop()
+        for lane in self._lanes.values():
+            await lane.stop()
 
-    async def ask(self, request: Request, what: str, given: dict[str, Any], body: bytes = b"", slow: bool = False) -> Response:
-        """What one of the processes answers."""
-        lane = self._slow if slow else self._quick
-        reply, content = await lane.ask(Asked(what, given), body, self.settings.seconds, request.is_disconnected)
+    async def ask(self, request: Request, what: str, given: dict[str, Any], body: bytes = b"", lane: str = "quick") -> Response:
+        """What one of the processes of a lane answers."""
+        reply, content = await self._lanes[lane].ask(Asked(what, given), body, self.settings.seconds, request.is_disconnected)
         headers = {"Content-Disposition": f'attachment; filename="{reply.file}"'} if reply.file else None
         return Response(content, reply.status, headers, reply.media)
 
 
 @lru_cache(maxsize=512)
-def reads_with_models(name: str) -> bool:
-    """Whether answers by the pipeline called `name` belong into the slow lane."""
-    return pipeline(name).reads_with_models()
+def lane_of(name: str) -> str:
+    """The lane for answers by the pipeline called `name`."""
+    return "models" if pipeline(name).reads_with_models() else "quick"
 
 
 def _desk(request: Request) -> Desk:

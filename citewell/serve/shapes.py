@@ -426,10 +426,11 @@ class DraftFileShape(DraftShape):
 
 
 class Finding(BaseModel):
-    """Something that a check has found."""
+    """Something that a check has found; of a sentence also its `score` and `suggestions`, of an entry its `key`."""
 
     model_config = ConfigDict(extra="allow")
     kind: str
+    level: Literal["note", "warning", "error"]
     message: str
     file: str
     line: int
@@ -440,27 +441,27 @@ class Finding(BaseModel):
 class Findings(BaseModel):
     """What ``citewell check --json`` says."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra={
-            "examples": [
-                {
-                    "findings": [
-                        {
-                            "kind": "missing-key",
-                            "message": "holt2015 is cited but has no entry",
-                            "file": "",
-                            "line": 3,
-                            "begin": 58,
-                            "end": 69,
-                            "key": "holt2015",
-                        }
-                    ]
-                }
-            ]
-        },
+    model_config = _example(
+        draft="",
+        counts={"uncited-claim": 0, "missing-key": 1, "duplicate-entry": 0, "disagrees": 0, "never-cited": 0},
+        findings=[
+            {
+                "kind": "missing-key",
+                "level": "error",
+                "message": "no entry of the bibliography is called 'holt2015'",
+                "file": "",
+                "line": 3,
+                "begin": 58,
+                "end": 69,
+                "key": "holt2015",
+            }
+        ],
+        notes=[],
     )
+    draft: str
+    counts: dict[str, int]
     findings: list[Finding]
+    notes: list[str] = Field(description="What could not be checked, and why.")
 
 
 class AcceptedShape(BaseModel):

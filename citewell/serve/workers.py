@@ -2,8 +2,8 @@
 
 Answering is Python for the most part, so threads would take turns on one core; and a thread cannot be stopped. A process can: a
 request that takes too long, or a draft that some reader chokes on, costs the process that had it, and another takes its place.
-There are two lanes: a few processes for what answers while somebody types, and one for what reads with models, so that neither
-keeps the other waiting and only one process holds the models.
+There are three lanes: a few processes for what answers while somebody types, one for what reads with models, and one for whole
+manuscripts that are checked. None keeps the others waiting, and models are loaded where they are needed alone.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ class Worker:
 class Lane:
     """Some processes, and the requests that wait for one of them."""
 
-    def __init__(self, library: Path, size: int, warm_up: Asked, nice: bool = False) -> None:
+    def __init__(self, library: Path, size: int, warm_up: Asked | None = None, nice: bool = False) -> None:
         self._all = [Worker(library, nice) for _ in range(size)]
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
-        self._warm_up = msgspec.json.encode(warm_up)
+        self._warm_up = msgspec.json.encode(warm_up) if warm_up is not None else b""
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting = 0
 
     def start(self) -> None:
-        """Start all processes; each is asked something first, so that what it needs is loaded when somebody waits for it."""
+        """Start all processes, where there is something to ask them first, so that what they need is loaded in time."""
         for worker in self._all:
             self._make_ready(worker)
 
@@ -92,8 +92,9 @@ class Lane:
         task.add_done_callback(self._tasks.discard)
 
     async def _ready(self, worker: Worker) -> None:
-        with suppress(RefusedError, OSError):  # the next request meets the same trouble, and tells it
-            await worker.ask(self._warm_up, b"")
+        if self._warm_up:
+            with suppress(RefusedError, OSError):  # the next request meets the same trouble, and tells it
+                await worker.ask(self._warm_up, b"")
         self._idle.put_nowait(worker)
 
     async def ask(self, asked: Asked, body: bytes, seconds: float, gone: Gone) -> tuple[Reply, bytes]:

@@ -109,6 +109,27 @@ class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
+class ClaimsRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the model of sentences that call for a citation is made of the paragraphs of sets."""
+
+    about: str
+    kind: str
+    buckets: int
+    """Weights in the table that words share by their hash."""
+    decay: float
+    """How much large weights cost (L2)."""
+    steps: int
+    """The most steps of L-BFGS."""
+    unsectioned: float
+    """Of so many of the paragraphs the section is not told."""
+    precision: float
+    """That of the sure threshold, on the dev years of the first set."""
+    seed: int
+    trees: dict[str, Any]
+    """LightGBM's parameters, the most rounds, and how many without gain are waited for (patience)."""
+    name: str = ""
+
+
 class WordNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How vectors of words are learned, by skip-gram."""
 
@@ -170,9 +191,9 @@ class EvidenceRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
-Recipe = LibraryRecipe | PackRecipe | EvidenceRecipe | FusionRecipe
+Recipe = LibraryRecipe | PackRecipe | EvidenceRecipe | FusionRecipe | ClaimsRecipe
 
-_OF_SETS: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[FusionRecipe]] = {
+_OF_SETS: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[FusionRecipe] | type[ClaimsRecipe]] = {
     "encoder": PackRecipe,
     "static": PackRecipe,
     "cross-encoder": PackRecipe,
@@ -182,6 +203,7 @@ _OF_SETS: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[FusionRecipe]
     "joint-snippets": EvidenceRecipe,
     "semiser": EvidenceRecipe,
     "fusion": FusionRecipe,
+    "claims": ClaimsRecipe,
 }
 
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import stat
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +16,7 @@ import pytest
 from citewell.serve import shapes
 from citewell.serve.answering import uploads
 from citewell.serve.messages import RefusedError
-from tests.serve.served import Served
+from tests.serve.served import Served, environment
 
 LATEX = r"""\documentclass{article}
 \title{Boats and gulls}
@@ -99,6 +103,24 @@ def test_chosen_papers_come_into_text_and_bibliography(served: Served) -> None:
     assert accepted.bibliography.count("@") == 3
     again = served.client.post("/api/draft", json={"text": accepted.text, "bibliography": accepted.bibliography}).json()
     assert [slot["papers"] for slot in again["slots"]] == [["harbour", "gulls"], ["gulls", "tides"], []]
+
+
+def test_a_check_is_that_of_the_command(served: Served, shelf: Path, tmp_path: Path) -> None:
+    claims = "It is well known that gulls disturb the counting of boats. Previous studies have shown that tides move them."
+    draft = LATEX.replace("Gulls disturb", f"{claims} Gulls disturb").replace("\\input{/etc/passwd}\n", "")
+    (tmp_path / "draft.tex").write_text(draft)
+    (tmp_path / "refs.bib").write_text(BIB)
+    command = [sys.executable, "-m", "citewell", "check", "draft.tex", "--json", "--library", str(shelf)]
+    done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment())
+    known = json.loads(done.stdout)
+    answer = served.client.post("/api/check", json={"text": draft, "bibliography": BIB})
+    found = shapes.Findings.model_validate(answer.json())
+    assert found.counts == known["counts"]
+    assert found.counts["missing-key"] == 1
+    for ours, theirs in zip(answer.json()["findings"], known["findings"], strict=True):
+        assert {**ours, "file": ""} == {**theirs, "file": ""}
+    (missing,) = (each for each in found.findings if each.kind == "missing-key")
+    assert draft[missing.begin : missing.end] == r"\cite{nobody}"
 
 
 def test_a_choice_that_cannot_be_taken_is_told(served: Served) -> None:

@@ -6,19 +6,18 @@ those are all that its manuscript can take in (see `uploads`).
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
-from citewell.draft import parse, resolved
+from citewell.draft import audit, parse, reports, resolved
 from citewell.draft.accepting import Choice, accepted
 from citewell.draft.taking import keys_for, with_entries
 from citewell.library.library import Library
+from citewell.models import claims
 from citewell.papers import Draft, Place
+from citewell.pipeline import pipeline
 from citewell.serve.answering import Given
 from citewell.serve.answering.asking import numbered
 from citewell.serve.answering.uploads import read_upload
-from citewell.serve.messages import RefusedError
 
 
 def draft(library: Library, given: Given, attached: bytes = b"") -> object:
@@ -33,10 +32,13 @@ def draft_file(library: Library, given: Given, attached: bytes = b"") -> object:
 
 
 def check(library: Library, given: Given, attached: bytes = b"") -> object:
-    """What ``citewell check --json`` says."""
-    if find_spec("citewell.draft.audit") is None:
-        raise RefusedError(501, "this version of citewell cannot check drafts yet")
-    return import_module("citewell.draft.audit").audited(_parsed(given), library)
+    """What ``citewell check --json`` says, and what could not be checked."""
+    read = _parsed(given)
+    there = library if len(library) else None
+    findings = audit.audit(read, there, claims.load())
+    if there is not None:
+        audit.suggest(findings, read, there, pipeline("fast"))
+    return {**reports.as_json("", findings), "notes": audit.not_looked_at(read)}
 
 
 def accept(library: Library, given: Given, attached: bytes = b"") -> object:

@@ -31,7 +31,7 @@ async def draft_file(
 @router.post("/api/check", response_model=shapes.Findings)
 async def check(body: shapes.DraftBody, request: Request, desk: OneDesk) -> Response:
     """An audit: claims without a citation, entries never cited, keys that are missing, duplicates, disagreements."""
-    return await desk.ask(request, "check", body.model_dump(), slow=True)
+    return await desk.ask(request, "check", body.model_dump(), lane="checks")
 
 
 @router.post("/api/accept", response_model=shapes.AcceptedShape)

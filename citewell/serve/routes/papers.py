@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from citewell.serve import shapes
-from citewell.serve.desk import OneDesk, reads_with_models
+from citewell.serve.desk import OneDesk, lane_of
 
 router = APIRouter(tags=["papers"])
 
@@ -66,7 +66,7 @@ async def related(
 ) -> Response:
     """The papers nearest to one; reasons tell which of them cite it, and which it cites."""
     given = {"id": id, "k": k, "pipeline": pipeline}
-    return await desk.ask(request, "related", given, slow=reads_with_models(pipeline))
+    return await desk.ask(request, "related", given, lane=lane_of(pipeline))
 
 
 @router.get("/api/papers/{id:path}", response_model=shapes.WholePaper)

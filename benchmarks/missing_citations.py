@@ -1,0 +1,95 @@
+"""How well sentences that call for a citation are found: the model that ships beside cue words, on papers that were published.
+
+python -m benchmarks.missing_citations SET [--split test|dev] [--sample N] [--articles DIR]
+
+A sentence that cites is one to find, its citation taken out; one that does not is to be left alone. SET gives the paragraphs of
+its split's years; DIR has whole articles in JATS XML, of which those in the train years of SET are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from citewell.evaluate.claims import Marked, articles, average_precision, cued, measured, passages, thought, threshold_for
+from citewell.evaluate.sets import DataSet
+from citewell.models.claims import KINDS, Claims, kind_of, load
+from citewell.text.unmarked import marked, woven
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("set", type=Path)
+    parser.add_argument("--split", choices=["dev", "test"], default="test")
+    parser.add_argument("--sample", type=int, help="so many paragraphs, drawn with seed 0")
+    parser.add_argument("--articles", type=Path, metavar="DIR")
+    given = parser.parse_args()
+    dataset = DataSet.open(given.set)
+    found = list(passages(dataset, dataset.years[given.split]))
+    if given.sample and given.sample < len(found):
+        found = random.Random(0).sample(found, given.sample)
+    years = ", ".join(map(str, dataset.years[given.split]))
+    print(f"{dataset.name} {given.split} ({years}), {len(found):,} paragraphs, {_left_out(found)}")
+    _report(load(), found)
+    if given.articles:
+        _whole(dataset, given.articles)
+
+
+def _whole(dataset: DataSet, folder: Path) -> None:
+    trained = dataset.split("dev").links_until or 0
+    years = {name: paper.year or 0 for paper in dataset.papers() for name in paper.ids}
+    kept, left_out = [], 0
+    for paper, parts in articles(folder):
+        known = next((years[name] for name in paper.ids if name in years), None)
+        if known is not None and known <= trained:
+            left_out += 1
+        else:
+            kept.append((known or paper.year or 0, parts))
+    found = [part for _, parts in kept for part in parts]
+    said = ", ".join(str(year) for year, _ in sorted(kept, key=lambda pair: pair[0]))
+    print(f"\nwhole articles: {len(kept)} ({said}), {left_out} of the train years left out, {_left_out(found)}")
+    _report(load(), found)
+
+
+def _left_out(found: Sequence[Marked]) -> str:
+    texts = [(text, ok) for each in found for text, ok in zip(each.passage.sentences, each.judged, strict=True)]
+    words = sum(woven(text) for text, _ in texts)
+    cite = sum(marked(text) for text, _ in texts)
+    count = sum(ok for _, ok in texts)
+    return f"{len(texts):,} sentences of which {count:,} count; of {cite:,} that cite {words:,} need the mark as a word"
+
+
+def _report(model: Claims, found: Sequence[Marked]) -> None:
+    print("| section | sentences | that cite | who tells | AP | P | R | F1 |\n|---|---:|---:|---|---:|---:|---:|---:|")
+    groups = {"all": list(found)}
+    for kind in KINDS:
+        groups[kind or "no heading"] = [each for each in found if kind_of(each.passage.section) == kind]
+    for name, group in groups.items():
+        if any(each.judged.any() for each in group):
+            _rows(model, name, group)
+
+
+def _rows(model: Claims, name: str, group: Sequence[Marked]) -> None:
+    cites, scores = thought(model, group)
+    cues = cued(group)
+    limits = model.thresholds
+    as_precise = threshold_for(cites, scores, measured(cites, cues, 1.0)["P"])
+    for who, values, threshold in (
+        ("every sentence", cues, 0.0),
+        ("cue words", cues, 1.0),
+        (f"model, from {limits.even:.2f}", scores, limits.even),
+        (f"model, from {limits.sure:.2f}", scores, limits.sure),
+        ("model, as precise as cue words", scores, as_precise),
+    ):
+        if name != "all" and who in ("every sentence", "model, as precise as cue words"):
+            continue
+        shown = measured(cites, values, threshold)
+        average = cites.mean() if who == "every sentence" else average_precision(cites, values)
+        figures = " | ".join(f"{value:.3f}" for value in (average, *shown.values()))
+        print(f"| {name} | {len(cites):,} | {cites.mean():.3f} | {who} | {figures} |")
+
+
+if __name__ == "__main__":
+    main()

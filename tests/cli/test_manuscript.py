@@ -1,0 +1,150 @@
+"""``citewell suggest`` for manuscripts: what is asked, what is cited already, and how suggestions are taken over."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from citewell import demo
+from citewell.draft import read
+from citewell.library.library import Library
+from tests.draft import word
+
+
+def citewell(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "citewell", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=check)
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("manuscript") / "library"
+    with Library(folder) as made:
+        made.add([demo.path("library.jsonl")])
+    return folder
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Path:
+    """The demo's LaTeX draft with its bibliography."""
+    for name in ("draft.tex", "refs.bib"):
+        (tmp_path / name).write_bytes(demo.path(name).read_bytes())
+    return tmp_path / "draft.tex"
+
+
+@pytest.mark.parametrize("name", ["draft.tex", "draft.md"])
+def test_the_whole_every_gap_and_every_paragraph_without_a_citation(library: Path, draft: Path, name: str) -> None:
+    draft.with_name("draft.md").write_bytes(demo.path("draft.md").read_bytes())
+    path = draft.with_name(name)
+    asked = ("suggest", path, "--bib", draft.with_name("refs.bib"), "--library", library, "--pipeline", "fast", "--json")
+    results = json.loads(citewell(*asked).stdout)
+    answers = json.loads(demo.path("answers.json").read_text())
+    assert [result["task"] for result in results] == ["global", *["local"] * len(answers), "paragraph"]
+    cited = {each["key"]: each["id"] for each in results[0]["cites"]}
+    assert set(cited) == {key for slot in read(path).slots for key in slot.keys} and all(cited.values())
+    source = path.read_text("utf-8")
+    for number, (answer, result) in enumerate(zip(answers, results[1:-1], strict=True), 1):
+        place, suggested = result["place"], [each["id"] for each in result["suggestions"]]
+        assert set(answer["wanted"]) & set(suggested) and not set(cited.values()) & set(suggested)
+        assert result["query"]["known"] == list(dict.fromkeys(cited.values()))
+        assert result["gap"] == number and place["text"] == source[place["begin"] : place["end"]] in (
+            "\\cite{}",
+            "\\cite{?}",
+            "[@?]",
+        )
+        assert place["file"] == str(path) and source.splitlines()[place["line"] - 1].find(place["text"]) >= 0
+    assert results[-1]["place"]["text"].startswith("Our contributions are a compact index")
+
+
+def test_the_table_names_the_places_and_what_is_cited_already(library: Path, draft: Path) -> None:
+    said = citewell("suggest", draft, "--task", "local", "-k", 1, "--library", library, "--pipeline", "fast").stdout
+    assert "It cites 6 works already, of which the library has 6" in " ".join(said.split())
+    last = [slot.place.line for slot in read(draft).slots if slot.gap][-1]
+    assert "Gap 8," in said and f"draft.tex:{last}:" in "".join(said.split())
+
+
+def test_accept_shows_a_patch_and_write_writes_it(library: Path, draft: Path) -> None:
+    bib = draft.with_name("refs.bib")
+    before, entries = draft.read_bytes(), bib.read_bytes()
+    chosen = ("--accept", "3#1", "--accept", "7=beltagy2019scibert", "--accept", "7=devlin2019bert", "--take", "he2011citation")
+    asked = ("suggest", draft, *chosen, "--library", library, "--pipeline", "fast")
+    shown = citewell(*asked)
+    assert "nothing is written yet" in shown.stderr and (draft.read_bytes(), bib.read_bytes()) == (before, entries)
+    assert (
+        "+with a second network, all without metadata~\\cite{bhagavatula2018content}. Later work showed that a" in shown.stdout
+    )
+    assert (
+        "+its own, pays off on nearly every kind of scientific text~\\cite{beltagy2019scibert, devlin2019bert}." in shown.stdout
+    )
+    written = citewell(*asked, "--write")
+    assert written.stdout == shown.stdout and "wrote" in written.stderr
+    after = draft.read_text("utf-8")
+    assert after == before.decode().replace("metadata~\\cite{}", "metadata~\\cite{bhagavatula2018content}").replace(
+        "scientific text~\\cite{}", "scientific text~\\cite{beltagy2019scibert, devlin2019bert}"
+    )
+    assert bib.read_bytes().startswith(entries)
+    assert bib.read_text("utf-8").count("@") == entries.decode().count("@") + 3  # devlin2019bert was there already
+    again = read(draft)
+    assert len([slot for slot in again.slots if slot.gap]) == 6
+    assert {key for slot in again.slots for key in slot.keys} <= set(again.bibliography)
+    nothing = citewell("suggest", draft, "--take", "he2011citation", "--write", "--library", library)
+    assert "nothing changes" in nothing.stderr and not nothing.stdout
+
+
+def test_accept_best_leaves_no_gap(library: Path, draft: Path) -> None:
+    done = citewell("suggest", draft, "--accept", "best", "--write", "--json", "--library", library, "--pipeline", "fast")
+    told = json.loads(done.stdout)
+    assert told["written"] and told["files"] == [str(draft.with_name("refs.bib")), str(draft)]
+    after = read(draft)
+    assert not [slot for slot in after.slots if slot.gap] and set(told["keys"].values()) <= set(after.bibliography)
+
+
+def test_a_bibliography_that_is_not_there_is_made(library: Path, tmp_path: Path) -> None:
+    path, bib = tmp_path / "draft.md", tmp_path / "new.bib"
+    path.write_text("# Title\n\nTopics are mixtures <!-- cite LDA -->.\n")
+    asked = ("suggest", path, "--accept", "1=blei2003latent", "--write", "--library", library)
+    assert "--bib refs.bib" in citewell(*asked, check=False).stderr
+    citewell(*asked, "--bib", bib)
+    assert path.read_text() == "# Title\n\nTopics are mixtures [@blei2003latent].\n"
+    assert bib.read_text().startswith("@") and "{blei2003latent," in bib.read_text()
+
+
+def test_a_word_file_is_read_and_not_written_to(library: Path, tmp_path: Path) -> None:
+    path = tmp_path / "draft.docx"
+    text = word.paragraph("Topics are mixtures of words, as in latent Dirichlet allocation ", word.run("[?]", "yellow"), ".")
+    path.write_bytes(word.docx(word.paragraph("On Topics", style="Title"), text))
+    asked = ("suggest", path, "--library", library, "--pipeline", "fast")
+    results = json.loads(citewell(*asked, "--json").stdout)
+    assert "blei2003latent" in [each["id"] for each in results[1]["suggestions"]]
+    refused = citewell(*asked, "--accept", "best", "--bib", tmp_path / "refs.bib", check=False)
+    assert refused.returncode == 1 and "Zotero" in refused.stderr and len(refused.stderr.splitlines()) == 1
+    citewell(*asked, "--take", "blei2003latent", "--bib", tmp_path / "refs.bib", "--write")
+    assert "blei2003latent" in (tmp_path / "refs.bib").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--accept", "9"], "has no gap 9"),
+        (["--accept", "everything"], "GAP#RANK"),
+        (["--accept", "1=nobody1900"], "no paper is called"),
+        (["--accept", "1#900", "--venue", "sigir"], "has no suggestion 900"),
+        (["--write"], "say what to write"),
+    ],
+)
+def test_mistakes_are_one_line_that_says_the_fix(library: Path, draft: Path, arguments: list[str], says: str) -> None:
+    before = draft.read_bytes()
+    done = citewell("suggest", draft, *arguments, "--library", library, "--pipeline", "fast", check=False)
+    assert done.returncode and says in done.stderr and "Traceback" not in done.stderr
+    assert draft.read_bytes() == before
+
+
+def test_files_that_a_draft_names_and_that_are_not_there_are_said(library: Path, draft: Path) -> None:
+    draft.with_name("refs.bib").unlink()
+    done = citewell("suggest", draft, "--task", "global", "-k", 1, "--library", library, "--pipeline", "fast", "--json")
+    assert "names files that are not there: refs" in done.stderr
+    assert all(each["id"] for each in json.loads(done.stdout)["cites"]), "the library knows the keys by itself"

@@ -1,0 +1,131 @@
+"""What an audit finds in a draft, and what it leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from citewell.draft import parse
+from citewell.draft.audit import Finding, audit, not_looked_at, suggest
+from citewell.library import Library
+from citewell.models.claims import load
+from citewell.papers import TARGET_MARK
+from citewell.pipeline import pipeline
+
+CLAIM = "Previous studies have shown that gulls are often mistaken for boats, and can be told apart by their wings."
+TEX = rf"""\documentclass{{article}}
+\begin{{document}}
+\title{{Counting boats from a pier}}
+\begin{{abstract}}
+{CLAIM}
+\end{{abstract}}
+\section{{Introduction}}
+We count boats. {CLAIM} Here we present our own counts in Figure~\ref{{one}}.
+
+Boats were first counted from the air~\cite{{harbour}}, then by hand~\cite{{nobody,harbour}}, and again~\cite{{nobody}}.
+{CLAIM[:-1]}~\cite{{tides}}. {CLAIM[:-1]}~\cite{{}}.
+\end{{document}}
+"""
+BIB = """@article{harbour, title = {Counting boats in the harbour}, author = {Holt, M.}, year = 2015, doi = {10.1000/harbour}}
+@article{tides, title = {Tides move the boats}, author = {Pike, Jon}, year = {2018}, doi = {10.1000/tides}}
+@article{tides2, title = {Tides that move boats}, author = {Pike, J.}, year = {2019}, doi = {https://doi.org/10.1000/TIDES}}
+@article{gulls, title = {Gulls as a Source of Error}, author = {Reis, Ana}, year = {2001}}
+@article{gulls2, title = {Gulls as a source of error!}, author = {A. Reis}, year = {2001}}
+@article{other, title = {A theory of piers}, year = {1999}, doi = {10.1000/harbour2}}
+"""
+
+
+def found(kind: str, library: Library | None = None, tex: str = TEX, bib: str = BIB) -> list[Finding]:
+    return audit(parse(tex, "latex", bib), library, load(), only=[kind])
+
+
+def test_a_claim_without_a_citation_is_found_where_it_stands() -> None:
+    draft = parse(TEX, "latex", BIB)
+    (claim,) = audit(draft, None, load(), only=["uncited-claim"])
+    # Not in the abstract, where nobody cites, nor where a citation or a gap stands.
+    assert draft.sources[claim.place.file][claim.place.begin : claim.place.end] == CLAIM
+    assert claim.place.line == 8
+    assert claim.level == "warning"
+    assert claim.score is not None and claim.score > load().thresholds.sure
+    assert f"apart by their wings {TARGET_MARK} ." in claim.context
+    assert "previous" in claim.message
+
+
+def test_the_threshold_decides() -> None:
+    draft = parse(TEX, "latex", BIB)
+    none, some, more = (len(audit(draft, None, load(), at, ["uncited-claim"])) for at in (1.0, None, 0.0))
+    assert none == 0 < some < more
+
+
+def test_keys_without_an_entry_are_told_once() -> None:
+    (missing,) = found("missing-key")
+    assert (missing.key, missing.level, missing.place.line) == ("nobody", "error", 10)
+
+
+def test_without_a_bibliography_keys_are_not_judged_and_that_is_said() -> None:
+    assert found("missing-key", bib="") == []
+    assert any("no bibliography" in note for note in not_looked_at(parse(TEX, "latex")))
+    assert not_looked_at(parse(TEX, "latex", BIB)) == []
+
+
+def test_entries_that_are_never_cited() -> None:
+    assert [each.key for each in found("never-cited")] == ["tides2", "gulls", "gulls2", "other"]
+    assert found("never-cited")[0].place.line == 3
+    assert found("never-cited", tex=TEX.replace("We count", r"\nocite{*} We count")) == []
+    listed = found("never-cited", tex=TEX.replace("We count", r"\nocite{gulls,other} We count"))
+    assert [each.key for each in listed] == ["tides2", "gulls2"]
+
+
+def test_one_work_in_two_entries() -> None:
+    by_doi, by_title = found("duplicate-entry")
+    assert by_doi.key == "tides2" and "'tides'" in by_doi.message and "doi:10.1000/tides" in by_doi.message
+    assert by_title.key == "gulls2" and "'gulls'" in by_title.message
+
+
+@pytest.mark.parametrize("change", [("A. Reis", "B. Other"), ("{2001}}\n@article{other", "{2010}}\n@article{other")])
+def test_one_title_of_other_authors_or_years_is_no_duplicate(change: tuple[str, str]) -> None:
+    assert [each.key for each in found("duplicate-entry", bib=BIB.replace(*change))] == ["tides2"]
+
+
+def test_what_the_library_says_otherwise(tiny: Library) -> None:
+    messages = {each.key: each.message for each in found("disagrees", tiny)}
+    assert set(messages) == {"tides", "gulls", "gulls2"}
+    assert "is of 2018, in the library of 2019" in messages["tides"]
+    assert "is of 2001, in the library of 2017" in messages["gulls"]
+
+
+def test_a_doi_that_belongs_to_another_work(tiny: Library) -> None:
+    bib = "@article{a, title = {On the feeding of swans}, author = {X, Y}, year = {2015}, doi = {10.1000/harbour}}"
+    (wrong,) = found("disagrees", tiny, bib=bib)
+    assert "On the feeding of swans" in wrong.message and "Counting boats in the harbour" in wrong.message
+
+
+@pytest.mark.parametrize(("doi", "told"), [("10.1000/another", 1), ("10.48550/arXiv.1706.03762", 0)])
+def test_another_doi_for_the_same_title(tiny: Library, doi: str, told: int) -> None:
+    bib = f"@article{{a, title = {{Tides move the boats}}, author = {{Pike, Jon}}, year = {{2019}}, doi = {{{doi}}}}}"
+    assert len(found("disagrees", tiny, bib=bib)) == told
+
+
+def test_a_longer_title_is_the_same(tiny: Library) -> None:
+    bib = "@book{a, title = {Counting boats in the harbour: twenty years on}, year = {2015}, doi = {10.1000/harbour}}"
+    assert found("disagrees", tiny, bib=bib) == []
+
+
+def test_papers_for_a_claim(tiny: Library) -> None:
+    draft = parse(TEX, "latex", BIB)
+    findings = audit(draft, tiny, load())
+    suggest(findings, draft, tiny, pipeline("fast"), 2)
+    for finding in findings:
+        assert len(finding.suggestions) == (2 if finding.kind == "uncited-claim" else 0)
+    assert findings[0].suggestions[0].paper.title == "Gulls as a source of error"
+
+
+def test_a_draft_of_nothing() -> None:
+    assert audit(parse(""), None, load()) == []
+
+
+def test_every_form_of_a_draft_is_audited() -> None:
+    markdown = f"# Counting boats\n\n## Introduction\n\nWe count boats. {CLAIM} See [@harbour; @nobody].\n"
+    findings = audit(parse(markdown, "markdown", BIB), None, load(), only=["uncited-claim", "missing-key"])
+    assert [each.kind for each in findings] == ["uncited-claim", "missing-key"]
+    plain = f"Counting boats\n\nAbstract. We count.\n\nWe count boats. {CLAIM} Gulls follow.\n"
+    assert [each.kind for each in audit(parse(plain, "text"), None, load())] == ["uncited-claim"]

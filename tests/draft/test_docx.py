@@ -1,0 +1,129 @@
+"""Word files as drafts."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from citewell.draft import parse, read
+from citewell.errors import CitewellError
+from citewell.papers import Draft
+from tests.draft import word
+from tests.draft.word import paragraph, run
+
+BAYES = {
+    "type": "article-journal",
+    "title": "On Chances",
+    "author": [{"family": "Price", "given": "Ann"}],
+    "DOI": "10.1000/Chance",
+}
+DATED = BAYES | {"issued": {"date-parts": [[1963, 4]]}}
+OTHER = {
+    "type": "book",
+    "title": "Odds & Ends",
+    "author": [{"family": "Ng", "given": "Bo"}],
+    "issued": {"date-parts": [["2001"]]},
+}
+ENDNOTE = (
+    " ADDIN EN.CITE <EndNote><Cite><Author>Moss</Author><Year>1999</Year><record><contributors><authors><author>Moss, Kit"
+    "</author></authors></contributors><titles><title>Third Opinions</title></titles></record></Cite></EndNote>"
+)
+SOURCES = (
+    "<b:Source><b:Tag>Abe20</b:Tag><b:Title>Own Sources</b:Title><b:Year>2020</b:Year><b:Author><b:Author><b:NameList>"
+    "<b:Person><b:Last>Abe</b:Last><b:First>Rin</b:First></b:Person></b:NameList></b:Author></b:Author></b:Source>"
+)
+
+
+def opened(tmp_path: Path, data: bytes) -> Draft:
+    path = tmp_path / "draft.docx"
+    path.write_bytes(data)
+    return read(path)
+
+
+def source_of(draft: Draft, *, gaps: bool) -> list[str]:
+    places = [slot.place for slot in draft.slots if slot.gap is gaps]
+    return [draft.sources[place.file][place.begin : place.end] for place in places]
+
+
+def test_citations_of_reference_managers_and_the_works_behind_them(tmp_path: Path) -> None:
+    tag = "MENDELEY_CITATION_v3_" + base64.b64encode(json.dumps({"citationItems": [{"itemData": OTHER}]}).encode()).decode()
+    control = f'<w:sdt><w:sdtPr><w:tag w:val="{tag}"/></w:sdtPr><w:sdtContent>{run("(Ng, 2001)")}</w:sdtContent></w:sdt>'
+    draft = opened(
+        tmp_path,
+        word.docx(
+            paragraph("Chance in Small Words", style="Title"),
+            paragraph("Ann Other", style="Author"),
+            paragraph("Abstract", style="berschrift1"),
+            paragraph("We count."),
+            paragraph("Introduction", style="berschrift1"),
+            paragraph("Chances are old ", word.zotero("(Price 1963; Ng 2001)", DATED, OTHER), ". Odds are not ", control, "."),
+            paragraph(
+                "Again ",
+                word.zotero("(Price)", DATED, program=""),
+                " and ",
+                word.field(" CITATION Abe20 \\l 1033 ", "(Abe)"),
+                ".",
+            ),
+            paragraph("Thirdly", word.footnote(2), " comes ", word.field(ENDNOTE, "(Moss, 1999)"), "."),
+            word.table(["Work", "Year"], ["Odds", word.zotero("(Ng)", OTHER)]),
+            paragraph(word.field(" ADDIN ZOTERO_BIBL {} CSL_BIBLIOGRAPHY ", "Price, A. On Chances. 1963.")),
+            footnotes={2: paragraph("See ", word.zotero("Price", DATED), ".")},
+            sources=SOURCES,
+        ),
+    )
+    assert (draft.form, draft.title, draft.authors, draft.abstract) == (
+        "docx",
+        "Chance in Small Words",
+        ["Ann Other"],
+        "We count.",
+    )
+    keys = [slot.keys for slot in draft.slots]
+    price, ng = "price1963chances", "ng2001odds"
+    assert keys == [[price, ng], [ng], [price], ["Abe20"], [price], ["moss1999third"], [ng]]
+    assert source_of(draft, gaps=False)[0] == f"[@{price}; @{ng}]"
+    assert draft.bibliography[price].ids == ["doi:10.1000/chance"] and draft.bibliography[price].year == 1963
+    assert draft.bibliography["Abe20"].authors == ["Rin Abe"]
+    assert [paragraph.section for paragraph in draft.paragraphs] == ["Introduction"] * 4
+    assert "Price, A." not in draft.sources[""] and "(Ng, 2001)" not in draft.sources[""]
+
+
+def test_comments_and_highlights_are_gaps(tmp_path: Path) -> None:
+    draft = opened(
+        tmp_path,
+        word.docx(
+            paragraph("A Title of a Few Words"),
+            paragraph("Method", style="Heading2"),
+            paragraph(
+                "It is known that ", word.commented(1, "bees can count"), ". ", run("They can also add.", "yellow"), " Yes."
+            ),
+            paragraph("Wasps cannot ", run("XX", "cyan"), ", says ", word.commented(2, "somebody"), " [CITATION]."),
+            paragraph("First an item", item=True),
+            paragraph("2 * 3 is *not* _six_ at [me](you) and a@b.c, <b> $5 `x` {y} #1 \\cite{z} @handle."),
+            paragraph("# no heading"),
+            comments={1: "Add a reference -- Chittka?", 2: "Who is that?"},
+        ),
+    )
+    assert draft.title == "A Title of a Few Words"
+    assert source_of(draft, gaps=True) == ["<!-- Add a reference – Chittka? -->", "[@?]", "[@?]", "[CITATION]"]
+    assert draft.slots[0].note == "Add a reference – Chittka?"
+    assert [sentence.cited for sentence in draft.paragraphs[0].sentences] == [True, True, False]
+    assert draft.paragraphs[3].text == "2 * 3 is *not* _six_ at [me](you) and a@b.c, <b> $5 `x` {y} #1 \\cite{z} @handle."
+    assert [each.text for each in draft.paragraphs][2:] == ["First an item", draft.paragraphs[3].text, "# no heading"]
+
+
+def test_what_was_read_can_be_read_again_as_text(tmp_path: Path) -> None:
+    draft = opened(tmp_path, word.docx(paragraph("Title", style="Title"), paragraph("One ", run("[?]", "red"), " two. Three.")))
+    again = parse(draft.sources[""], "docx")
+    assert (again.title, again.slots, again.paragraphs) == (draft.title, draft.slots, draft.paragraphs)
+
+
+def test_a_damaged_file_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    whole = word.docx(paragraph("Title", style="Title"))
+    for data in (whole.replace(b"word/document.xml", b"word/elsewhere.xml"), whole[: len(whole) // 2]):
+        with pytest.raises(CitewellError, match="save"):
+            opened(tmp_path, data)
+    with pytest.raises(CitewellError, match="save it anew"):
+        opened(tmp_path, word.docx("<w:p>"))

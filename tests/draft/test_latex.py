@@ -1,0 +1,132 @@
+"""What LaTeX means for a draft, one thing at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from citewell.draft import form_of, parse, read
+from citewell.papers import Draft
+
+
+def slots(draft: Draft) -> list[tuple[str, list[str]]]:
+    return [(draft.sources[slot.place.file][slot.place.begin : slot.place.end], slot.keys) for slot in draft.slots]
+
+
+def sentences(draft: Draft) -> list[str]:
+    return [sentence.text for paragraph in draft.paragraphs for sentence in paragraph.sentences]
+
+
+@pytest.mark.parametrize(
+    ("written", "keys"),
+    [
+        (r"\cite{a}", ["a"]),
+        (r"\citep[see][p.~3]{a,b}", ["a", "b"]),
+        (r"\citet*{a}", ["a"]),
+        ("\\cite{a,%\n  b , c}", ["a", "b", "c"]),
+        ("\\cite\n{a}", ["a"]),
+        (r"\Citeauthor{a}", ["a"]),
+        (r"\parencites(see)()[1]{a}[2][3]{b}", ["a", "b"]),
+        (r"\volcite{2}[15]{a}", ["a"]),
+        (r"\citep[see {[x]}]{a}", ["a"]),
+        (r"\cite<1>{a}", ["a"]),
+        (r"\onlinecite{a:b/c.d}", ["a:b/c.d"]),
+        (r"\citefullauthor{a}", ["a"]),
+    ],
+)
+def test_citation_commands(written: str, keys: list[str]) -> None:
+    draft = parse(f"Before {written} after.", "latex")
+    assert slots(draft) == [(written, keys)]
+    assert sentences(draft) == ["Before OTHERCIT after."]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [r"\citestyle{acm}", r"\setcitestyle{round}", r"\citation", r"\nocite{a}", r"\cite", r"\cite[a]", "\\cite{a\n\nb}"],
+)
+def test_what_only_looks_like_a_citation(written: str) -> None:
+    assert not slots(parse(f"Before {written} after.", "latex"))
+
+
+def test_macros_of_ones_own() -> None:
+    draft = parse(
+        r"""\newcommand{\us}{We} \newcommand*\ct[2][]{\citep[#1]{#2}} \def\both#1#2{\cite{#1,#2}} 
+\NewDocumentCommand{\q}{O{x} m}{#1 \citet{#2}} \newcommand{\mark}[1]{{\bfseries #1}} \newcommand{\twice}[1]{#1 #1}
+\let\again\citet \newcommand{\loop}{\loop} \newcommand{\unused}[1]{\cite{no}}
+
+\us{} cite \ct[p.~1]{a}, \both{b}{c}, \q{d}, \q[y]{e}. \mark{Bold \cite{f}}, \twice{\cite{g}}, \again{h} \loop.""",
+        "latex",
+    )
+    assert [keys for _, keys in slots(draft)] == [["a"], ["b", "c"], ["d"], ["e"], ["f"], ["g"], ["h"]]
+    assert [written for written, _ in slots(draft)][:2] == [r"\ct[p.~1]{a}", r"\both{b}{c}"]
+    assert sentences(draft)[0] == "We cite OTHERCIT, OTHERCIT, x OTHERCIT, y OTHERCIT."
+
+
+def test_comments_join_lines_and_empty_lines_end_paragraphs() -> None:
+    draft = parse("One% \\cite{no}\n  word.\n% alone\n\nTwo 100\\% % end\n\nThree.", "latex")
+    assert [paragraph.text for paragraph in draft.paragraphs] == ["Oneword.", "Two 100%", "Three."]
+
+
+def test_signs_and_accents() -> None:
+    draft = parse(
+        r"``Se\~nor'' M\"uller--\L\'od\'z \& \v{C}ech \ss\ caf\'{e} $x^2$ \alpha~\ldots{} \textbf{bold} \foo[x]{kept}.", "latex"
+    )
+    assert draft.paragraphs[0].text == "“Señor” Müller–Łódź & Čech ß café x^2 α … bold kept."
+
+
+def test_what_is_no_running_text_keeps_its_citations_and_captions() -> None:
+    draft = parse(
+        r"""Start \begin{align}a &= b \\ \text{by \cite{m}}\end{align} end.
+
+\begin{table*}[t] \begin{tabular}{l} x & \cite{t} \end{tabular} \caption[Short]{A table \cite{c}.} \end{table*}
+\begin{lstlisting}
+\cite{no}
+\end{lstlisting}
+\section[Short]{Head \cite{h}}
+\begin{spacing}{0.9} Last. \end{spacing}""",
+        "latex",
+    )
+    assert sentences(draft) == ["Start end.", "A table OTHERCIT.", "Last."]
+    assert [keys for _, keys in slots(draft)] == [["m"], ["t"], ["c"], ["h"]]
+    assert draft.paragraphs[-1].section == "Head"
+
+
+def test_files_are_put_in_and_none_beyond_the_folder_is_opened(tmp_path: Path) -> None:
+    inside = tmp_path / "project"
+    (inside / "parts").mkdir(parents=True)
+    (tmp_path / "outside.tex").write_text("Secret \\cite{s}.")
+    (inside / "main.tex").write_text(
+        "\\documentclass{article}\\begin{document}A \\cite{a}. \\input{parts/b} \\input{../outside} \\import{parts}{c.tex}\n"
+        f"\\input{{{tmp_path}/outside.tex}} \\input{{main}} \\bibliography{{../outside}}\\end{{document}}"
+    )
+    (inside / "parts" / "b.tex").write_text("B \\cite{b}. \\input{main}")
+    (inside / "parts" / "c.tex").write_text("C \\cite{c}.")
+    draft = read(inside / "main.tex", within=inside)
+    assert [slot.place.file for slot in draft.slots] == ["", "parts/b.tex", "parts/c.tex"]
+    assert "Secret" not in str(draft)
+    assert "Secret" in str(read(inside / "main.tex"))
+    assert list(parse((inside / "main.tex").read_text(), "latex").sources) == [""]
+
+
+def test_the_bibliography_that_bibtex_made_is_read_where_there_is_no_other(tmp_path: Path) -> None:
+    (tmp_path / "main.tex").write_text("\\begin{document}A \\cite{k}.\\bibliography{gone}\\end{document}")
+    (tmp_path / "main.bbl").write_text(
+        "\\begin{thebibliography}{1}\n\\bibitem[{Doe and Roe(2020)}]{k}\nJ.~Doe and R.~Roe.\n\\newblock A {LaTeX} title.\n"
+        "\\newblock \\emph{J. Things}, 2020.\n\\end{thebibliography}\n"
+    )
+    draft = read(tmp_path / "main.tex")
+    assert (draft.bibliography["k"].title, draft.bibliography["k"].authors) == ("A LaTeX title", ["J. Doe", "R. Roe"])
+    assert draft.missing == ["gone"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "d.tex").write_bytes("\\begin{document}Größe \\cite{ü}.\\end{document}".encode(encoding))
+    assert slots(read(tmp_path / "d.tex")) == [("\\cite{ü}", ["ü"])]
+
+
+def test_the_look_of_a_text_says_its_format() -> None:
+    assert form_of("Plain words about costs.") == "text"
+    assert form_of("Words \\citep{a} more") == form_of("x", "a.tex") == form_of("\\section{A} [@b]", "a.txt") == "latex"
+    assert form_of("# Head\n\ntext") == form_of("Words [@a].") == form_of("x \\cite{a}", "a.qmd") == "markdown"
