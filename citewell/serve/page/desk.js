@@ -23,6 +23,7 @@ const OF_MINE = 100; // so many are asked for where only those of one's own bibl
 const NAMED = 500; // the server takes no more names than this in one question
 const MOST = { title: 2000, abstract: 50_000, context: 20_000 }; // nor longer texts than these
 const OPENING = 4000;
+const LONGEST = 60; // no word is longer
 
 export class Desk {
   /** `open(paper)` shows a paper whole. */
@@ -238,18 +239,12 @@ export class Desk {
   /** Draw everything but the list: marks, counts, headings. */
   #show() {
     const { place, manuscript } = this;
-    const stretches = (list, kind) => list.filter(Boolean).map(({ begin, end }) => ({ begin, end, kind }));
-    manuscript.show([
-      ...stretches(this.chosen.choices(manuscript.file), "filled"),
-      ...stretches([place.slot ?? place.sentence], "here"),
-    ]);
-    showHeading(
-      place,
-      manuscript.reading.title,
-      this.relatedTo,
-      manuscript.isEmpty,
-      manuscript.reading.findingAt(manuscript.cursor),
-    );
+    const here = place.slot ?? place.sentence;
+    const marks = this.chosen.choices(manuscript.file).map((each) => ({ ...seen(each, manuscript.text), kind: "filled" }));
+    if (here) marks.push({ begin: here.begin, end: here.end, kind: "here" });
+    manuscript.show(marks);
+    const finding = manuscript.reading.findingAt(manuscript.cursor);
+    showHeading(place, { title: manuscript.reading.title, relatedTo: this.relatedTo, isEmpty: manuscript.isEmpty, finding });
     $("dismissed").hidden = !this.dismissed.size;
     $("dismissed-count").textContent = `${this.dismissed.size} dismissed`;
   }
@@ -303,3 +298,8 @@ export class Desk {
 }
 
 const distinct = (names) => [...new Set(names)].slice(0, NAMED);
+
+/** A place as it can be marked: a mere point takes in the word before it. */
+function seen({ begin, end }, text) {
+  return { begin: begin < end ? begin : begin - /\S*$/.exec(text.slice(Math.max(0, begin - LONGEST), begin))[0].length, end };
+}

@@ -24,7 +24,7 @@ export const headingOf = (place) => HEADINGS[place.kind];
 export const nameOf = (place) => HEADINGS[place.kind].replace(/^(?:For|Beside) /, "");
 
 /** Say for what place suggestions are shown and what was found there, or to which paper they are related. */
-export function showHeading(place, title, relatedTo, isEmpty, finding) {
+export function showHeading(place, { title, relatedTo, isEmpty, finding }) {
   $("place").textContent = relatedTo ? `Related to “${relatedTo.title}”` : isEmpty ? "Suggestions" : headingOf(place);
   $("context").replaceChildren(...(relatedTo || isEmpty ? [] : context(place, title)));
   $("back").hidden = !relatedTo;

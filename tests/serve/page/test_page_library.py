@@ -3,48 +3,56 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from browsing import drop, serving, until
+import pytest
+from browsing import drop, says, serving, until
 
 from citewell import demo
 
 
-def test_files_are_added_with_progress(new_page: Callable[..., Any], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a server whose library is empty at first."""
+    with serving(tmp_path_factory.mktemp("empty") / "library") as address:
+        yield address
+
+
+def test_files_are_added_with_progress(new_page: Callable[..., Any], empty: str, tmp_path: Path) -> None:
     many = tmp_path / "many.jsonl"
     lines = [json.dumps({"id": f"p{at}", "title": f"On harbour number {at}", "year": 1950 + at % 60}) for at in range(4000)]
     many.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with serving(tmp_path / "library") as address:
-        page = new_page(f"{address}#library")
-        until(page, "document.getElementById('found-count').textContent.includes('empty')")
-        page.evaluate(
-            """() => {
-              window.seen = [];
-              new MutationObserver(() => {
-                const bar = document.querySelector("#jobs progress");
-                if (bar) window.seen.push([bar.hasAttribute("value"), bar.value, bar.max]);
-              }).observe(document.getElementById("jobs"), { subtree: true, childList: true, attributes: true });
-            }"""
-        )
-        drop(page, "#add-area", many)
-        page.wait_for_selector(".job.done", timeout=30_000)
-        assert page.evaluate("window.seen.length") > 0, "a bar was there"
-        until(page, "document.getElementById('holdings').textContent.includes('4,000')")
-        until(page, "document.getElementById('server').textContent === '4,000 papers'")
-        assert page.locator("#years .bar").count() > 10
+    page = new_page(f"{empty}#library")
+    says(page, "found-count", "empty")
+    page.evaluate(
+        """() => {
+          window.seen = [];
+          new MutationObserver(() => {
+            const bar = document.querySelector("#jobs progress");
+            if (bar) window.seen.push(bar.hasAttribute("value") ? bar.value / bar.max : 0);
+          }).observe(document.getElementById("jobs"), { subtree: true, childList: true, attributes: true });
+        }"""
+    )
+    drop(page, "#add-area", many)
+    page.wait_for_selector(".job.done", timeout=30_000)
+    seen = page.evaluate("window.seen")
+    assert seen, "a bar was there"
+    assert seen == sorted(seen), "and never went back"
+    says(page, "holdings", "4,000")
+    says(page, "server", "4,000 papers")
+    assert page.locator("#years .bar").count() > 10
 
 
-def test_a_file_that_cannot_be_read_is_told(new_page: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_told(new_page: Callable[..., Any], empty: str, tmp_path: Path) -> None:
     odd = tmp_path / "odd.bin"
     odd.write_text("neither fish nor fowl", encoding="utf-8")
-    with serving(tmp_path / "library") as address:
-        page = new_page(f"{address}#library")
-        drop(page, "#add-area", odd)
-        page.wait_for_selector(".job.done, .job.failed")
-        assert "odd.bin" in page.inner_text("#jobs")
-        assert page.inner_text("#jobs .said") not in ("", "Done")
+    page = new_page(f"{empty}#library")
+    drop(page, "#add-area", odd)
+    page.wait_for_selector(".job.done, .job.failed")
+    assert "odd.bin" in page.inner_text("#jobs")
+    assert page.inner_text("#jobs .said") not in ("", "Done")
 
 
 def test_questions_are_answered_by_sentences(page: Any) -> None:

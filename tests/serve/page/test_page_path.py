@@ -137,6 +137,21 @@ def test_filters_and_what_is_mine(open_draft: Any, demo_library: Path) -> None:
     assert shown.isdisjoint(known), "what the draft cites already is not suggested again"
 
 
+def test_what_a_check_finds_is_marked_and_told(page: Any, tmp_path: Path) -> None:
+    draft = tmp_path / "draft.tex"
+    draft.write_text(
+        "\\documentclass{article}\n\\begin{document}\nWe rank papers \\cite{nowhere} well.\n\\end{document}\n", "utf-8"
+    )
+    (tmp_path / "refs.bib").write_text(_bib(), "utf-8")
+    drop(page, "#manuscript", draft, tmp_path / "refs.bib")
+    page.wait_for_selector("#mirror .fault")
+    assert page.locator("#mirror .fault").inner_text() in ("nowhere", "\\cite{nowhere}")
+    at = draft.read_text("utf-8").index("nowhere") + 2
+    page.evaluate("at => draft.setSelectionRange(at, at)", at)
+    until(page, "!finding.hidden && finding.textContent.includes('nowhere')")
+    assert page.inner_text("#notes-title") == "6 notes on the bibliography", "no entry of it is cited"
+
+
 def _bib() -> str:
     return demo.path("refs.bib").read_text("utf-8")
 
