@@ -1,10 +1,12 @@
 """Takes the pictures of the page that the docs show, from the page itself with the demo's library and draft: ``make docs``.
 
-Needs Debian's Chromium. The pictures are stored with few colours, which keeps them small and changes nothing that one sees.
+Needs Debian's Chromium. The pictures are stored with few colours, which keeps them small and changes nothing that one sees, and
+with a digest of the page's files, by which a test knows whether they are current.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
@@ -14,20 +16,33 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from PIL.PngImagePlugin import PngInfo
 
 from citewell import demo
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.pipeline import pipeline
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
 FOLDER = Path(__file__).with_name("page")
+SOURCES = Path(__file__).parents[1] / "citewell" / "serve" / "page"
 _COLOURS = 128
 _WIDE = (1280, 820)
 _PHONE = (390, 844)
 _QUESTION = "does co-citation predict relevance?"
+
+
+def digest() -> str:
+    """What the page looks like follows from these files."""
+    whole = hashlib.sha256()
+    for path in sorted(SOURCES.iterdir()):
+        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()
 
 
 @contextmanager
@@ -80,11 +95,15 @@ def _library(page: Page) -> None:
 
 def _save(page: Page, name: str) -> None:
     picture = Image.open(io.BytesIO(page.screenshot(animations="disabled", caret="hide"))).convert("RGB")
-    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+    notes = PngInfo()
+    notes.add_text("page", digest())
+    picture.quantize(_COLOURS, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True, pnginfo=notes)
 
 
 def main() -> None:
     """Take them all."""
+    from playwright.sync_api import sync_playwright
+
     path = shutil.which("chromium")
     if path is None:
         raise CitewellError("the pictures of the page are taken in Chromium; install it: apt-get install chromium")

@@ -62,19 +62,9 @@ export class Editor {
 
   /** Scroll a place into view. */
   reveal(place) {
-    const range = document.createRange();
-    let left = place;
-    for (const piece of this.mirror.childNodes) {
-      const node = piece.firstChild ?? piece;
-      if (left <= node.length) {
-        range.setStart(node, left);
-        const [line, frame] = [range.getBoundingClientRect(), this.#frame.getBoundingClientRect()];
-        const seen = line.top >= frame.top + 30 && line.bottom <= frame.bottom - 60;
-        if (!seen) this.#frame.scrollTop += line.top - frame.top - frame.height / 3;
-        return;
-      }
-      left -= node.length;
-    }
+    const [line, frame] = [this.#boxAt(place), this.#frame.getBoundingClientRect()];
+    const seen = line.top >= frame.top + 30 && line.bottom <= frame.bottom - 60;
+    if (!seen) this.#frame.scrollTop += line.top - frame.top - frame.height / 3;
   }
 
   /** Show these marks: `{begin, end, kind}`, in units, where they may overlap. */
@@ -97,12 +87,44 @@ export class Editor {
 
   /** Page up and down by what can be seen: the area is as high as its text, and would go to its end. */
   #turned(event) {
-    const direction = { PageDown: "forward", PageUp: "backward" }[event.key];
+    const direction = { PageDown: 1, PageUp: -1 }[event.key];
     if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const lines = Math.floor(this.#frame.clientHeight / parseFloat(getComputedStyle(this.area).lineHeight)) - 1;
-    for (let line = 0; line < lines; line += 1) getSelection().modify(event.shiftKey ? "extend" : "move", direction, "line");
-    this.reveal(direction === "forward" ? this.area.selectionEnd : this.area.selectionStart);
+    const { selectionStart: start, selectionEnd: end, selectionDirection } = this.area;
+    const [fixed, free] = selectionDirection === "backward" ? [end, start] : [start, end];
+    const { top, height } = this.#boxAt(free);
+    const to = this.#placeAtHeight(top + direction * (this.#frame.clientHeight - 2 * height));
+    if (event.shiftKey)
+      this.area.setSelectionRange(Math.min(fixed, to), Math.max(fixed, to), to < fixed ? "backward" : "forward");
+    else this.area.setSelectionRange(to, to);
+    this.reveal(to);
+  }
+
+  /** The first place that stands so low, or the last of all. */
+  #placeAtHeight(height) {
+    let [low, high] = [0, this.text.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#boxAt(middle).bottom > height) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** Where a place of the text stands on the screen, by its twin in the mirror. */
+  #boxAt(place) {
+    const range = document.createRange();
+    let left = place;
+    for (const piece of this.mirror.childNodes) {
+      const node = piece.firstChild ?? piece;
+      if (left < node.length) {
+        range.setStart(node, left);
+        range.setEnd(node, left + 1);
+        return range.getBoundingClientRect();
+      }
+      left -= node.length;
+    }
+    return this.mirror.getBoundingClientRect();
   }
 
   get #frame() {

@@ -61,6 +61,24 @@ def test_by_keyboard_alone(page: Any) -> None:
     assert Path(download.value.path()).read_text("utf-8").startswith("@")
 
 
+def test_pages_turn_by_what_can_be_seen(page: Any) -> None:
+    page.fill("#draft", "".join(f"Line {at} 😀\n" for at in range(200)))
+    page.evaluate("draft.setSelectionRange(0, 0)")
+    line = "draft.value.slice(0, draft.selectionEnd).split('\\n').length - 1"
+    page.keyboard.press("PageDown")
+    once = page.evaluate(line)
+    assert 5 < once < 40
+    page.keyboard.press("Shift+PageDown")
+    assert page.evaluate(line) == 2 * once
+    assert page.evaluate("draft.selectionEnd - draft.selectionStart") > 0
+    assert page.evaluate("sheet.scrollTop") > 0
+    page.keyboard.press("PageUp")
+    assert page.evaluate(line) == once
+    for _ in range(30):
+        page.keyboard.press("PageDown")
+    assert page.evaluate("draft.selectionEnd === draft.value.length")
+
+
 def test_what_has_the_focus_can_be_seen(page: Any) -> None:
     page.fill("#draft", DRAFT)
     settled(page)
