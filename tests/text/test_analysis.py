@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.text.analysis import Vocabulary, terms, tokens
+from citewell.text import analysis
+from citewell.text.analysis import Vocabulary, term_hash, terms, tokens
 
 
 def words(text: str) -> list[str]:
@@ -51,3 +54,20 @@ def test_indexing_and_querying_see_the_same_terms(text: str) -> None:
 @given(st.text(max_size=200))
 def test_tokens_are_made_of_letters_and_digits(text: str) -> None:
     assert all(token.decode().isalnum() or not token.decode().isascii() for token in tokens(text))
+
+
+def test_threads_that_meet_the_same_new_words_agree() -> None:
+    new = [f"fresh{number}word" for number in range(3000)]
+    known = {word: term_hash(word.encode()) for word in new}  # a token that holds a digit is kept as it is
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(terms, [" ".join(new)] * 16))
+    for each in found:
+        assert {word: term for term, (word, _) in each.items()} == known
+
+
+def test_words_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(analysis, "_MOST_REMEMBERED", 100)
+    for number in range(20):
+        assert len(terms(" ".join(f"many{number}times{each}" for each in range(50)))) == 50
+    assert len(analysis._query_vocabulary().hash_of) <= 150
+    assert len(terms("boats boats gulls")) == 2
