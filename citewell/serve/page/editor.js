@@ -6,7 +6,7 @@
 import { h } from "./dom.js";
 import { difference, survivors } from "./edits.js";
 
-const END = "\u200b"; // a last empty line takes room in the mirror too
+const NOTHING = "\u200b"; // an empty line takes room in the mirror too
 
 export class Editor {
   /** `changed(edit)` is called when the text changes, `moved()` when only the cursor does. */
@@ -15,6 +15,7 @@ export class Editor {
     this.text = area.value;
     this.at = 0;
     this.marks = [];
+    this.lines = [];
     area.addEventListener("input", () => this.#edited());
     area.addEventListener("keydown", (event) => this.#turned(event));
     document.addEventListener("selectionchange", () => {
@@ -70,19 +71,19 @@ export class Editor {
   /** Show these marks: `{begin, end, kind}`, in units, where they may overlap. */
   mark(marks) {
     this.marks = marks;
-    const cuts = [...new Set([0, this.text.length, ...marks.flatMap(({ begin, end }) => [begin, end])])].sort((a, b) => a - b);
-    const begins = [...marks].sort((a, b) => a.begin - b.begin);
-    let [next, open] = [0, []];
-    const pieces = [];
-    for (let at = 0; at + 1 < cuts.length; at += 1) {
-      const [begin, end] = [cuts[at], cuts[at + 1]];
-      while (next < begins.length && begins[next].begin <= begin) open.push(begins[next++]);
-      open = open.filter((mark) => mark.end > begin);
-      const text = this.text.slice(begin, end);
-      const kinds = new Set(open.map((mark) => mark.kind));
-      pieces.push(kinds.size ? h("span", { class: [...kinds].join(" ") }, text) : text);
-    }
-    this.mirror.replaceChildren(...pieces, END);
+    const { starts, lines } = markedLines(this.text, marks);
+    this.starts = starts;
+    // Only lines that changed are drawn again: a whole book in one piece would take a tenth of a second a key.
+    const [old, now] = [this.lines, lines.map(({ text, marks: inner }) => `${text}\n${JSON.stringify(inner)}`)];
+    const most = Math.min(old.length, now.length);
+    let [head, tail] = [0, 0];
+    while (head < most && old[head] === now[head]) head += 1;
+    while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
+    this.lines = now;
+    const gone = [...this.mirror.children].slice(head, old.length - tail);
+    const next = this.mirror.children[old.length - tail] ?? null;
+    for (const each of gone) each.remove();
+    for (const line of lines.slice(head, now.length - tail)) this.mirror.insertBefore(h("div", {}, drawn(line)), next);
   }
 
   /** Page up and down by what can be seen: the area is as high as its text, and would go to its end. */
@@ -113,18 +114,21 @@ export class Editor {
 
   /** Where a place of the text stands on the screen, by its twin in the mirror. */
   #boxAt(place) {
-    const range = document.createRange();
-    let left = place;
-    for (const piece of this.mirror.childNodes) {
+    const line = lineOf(this.starts, place);
+    const row = this.mirror.children[line];
+    let left = place - this.starts[line];
+    for (const piece of row.childNodes) {
       const node = piece.firstChild ?? piece;
-      if (left < node.length) {
-        range.setStart(node, left);
-        range.setEnd(node, left + 1);
+      if (left < node.length || piece === row.lastChild) {
+        const range = document.createRange();
+        const at = Math.min(left, node.length - 1);
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
         return range.getBoundingClientRect();
       }
       left -= node.length;
     }
-    return this.mirror.getBoundingClientRect();
+    return row.getBoundingClientRect();
   }
 
   get #frame() {
@@ -138,4 +142,44 @@ export class Editor {
     this.mark(survivors(this.marks, edit));
     this.changed(edit);
   }
+}
+
+/** The lines of a text, each with its share of the marks, and where they start. */
+function markedLines(text, marks) {
+  const lines = text.split("\n").map((line) => ({ text: line, marks: [] }));
+  const starts = [];
+  let at = 0;
+  for (const line of lines) {
+    starts.push(at);
+    at += line.text.length + 1;
+  }
+  for (const { begin, end, kind } of marks) {
+    for (let line = lineOf(starts, begin); line < lines.length && starts[line] < end; line += 1) {
+      const inner = [Math.max(0, begin - starts[line]), Math.min(lines[line].text.length, end - starts[line]), kind];
+      if (inner[0] < inner[1]) lines[line].marks.push(inner);
+    }
+  }
+  return { starts, lines };
+}
+
+/** The line that a place stands in. */
+function lineOf(starts, place) {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (starts[middle] <= place) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** A line as pieces of text, the marked ones with the kinds of their marks. */
+function drawn({ text, marks }) {
+  const cuts = [...new Set([0, text.length, ...marks.flatMap(([begin, end]) => [begin, end])])].sort((a, b) => a - b);
+  const pieces = cuts.slice(1).map((end, at) => {
+    const kinds = new Set(marks.filter(([first, last]) => first <= cuts[at] && end <= last).map(([, , kind]) => kind));
+    const piece = text.slice(cuts[at], end);
+    return kinds.size ? h("span", { class: [...kinds].join(" ") }, piece) : piece;
+  });
+  return pieces.length ? pieces : NOTHING;
 }

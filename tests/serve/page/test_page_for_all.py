@@ -61,6 +61,22 @@ def test_by_keyboard_alone(page: Any) -> None:
     assert Path(download.value.path()).read_text("utf-8").startswith("@")
 
 
+@pytest.mark.parametrize("width", [320, 1280])
+def test_the_mirror_wraps_as_the_text_does(new_page: Callable[..., Any], server: str, width: int) -> None:
+    page = new_page(server, viewport={"width": width, "height": 800})
+    page.fill("#draft", DRAFT + "\n\n\ttabs\tand 😀 𝒳𝒴 signs   with   spaces \n" + "aVeryLongWord" * 30 + "\n")
+    # The row is as high as the higher of the two; each of them alone would be as high.
+    alone = """(one, other) => {
+      other.style.display = "none";
+      one.style.height = one.tagName === "TEXTAREA" ? "0" : "auto";
+      const height = one.scrollHeight;
+      other.style.display = one.style.height = "";
+      return height;
+    }"""
+    heights = page.evaluate(f"() => {{ const alone = {alone}; return [alone(mirror, draft), alone(draft, mirror)]; }}")
+    assert heights[0] == heights[1] or heights[0] == page.evaluate("sheet.clientHeight") > heights[1]
+
+
 def test_pages_turn_by_what_can_be_seen(page: Any) -> None:
     page.fill("#draft", "".join(f"Line {at} 😀\n" for at in range(200)))
     page.evaluate("draft.setSelectionRange(0, 0)")
