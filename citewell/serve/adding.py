@@ -6,7 +6,6 @@ It ends when its input does: with the server, whatever ended that. What it has c
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import threading
 from pathlib import Path
@@ -106,7 +105,6 @@ def _end_with_input() -> None:
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt at the keyboard is for the server
     if hasattr(os, "nice"):
         os.nice(_NICE)
     threading.Thread(target=_end_with_input, daemon=True).start()

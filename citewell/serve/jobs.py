@@ -11,7 +11,6 @@ import asyncio
 import os
 import secrets
 import shutil
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,11 +22,11 @@ from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
 from citewell.serve.messages import RefusedError
+from citewell.serve.processes import started
 
 FOLDER = "jobs"
 _RECORD = "job.json"
 _LOCK = "server.lock"
-_PROGRAM = "from citewell.serve.adding import main; main()"
 _REMEMBERED = 100
 _MOST_WAITING = 50
 _AGAIN_AFTER = 1.0
@@ -75,7 +74,6 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._queue: asyncio.Queue[Job] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
-        self._process: asyncio.subprocess.Process | None = None
         self._lock = FileLock(self._folder / _LOCK)
         self.writable = os.access(library, os.W_OK)
 
@@ -168,23 +166,18 @@ class Jobs:
     async def _work(self) -> None:
         while True:
             job = await self._queue.get()
-            while not await self._done(job):
-                await asyncio.sleep(_AGAIN_AFTER)
+            try:
+                while not await self._done(job):
+                    await asyncio.sleep(_AGAIN_AFTER)
+            except (OSError, ValueError) as error:  # the next job may fare better
+                job.state, job.message = "failed", f"no process could work at it ({error}); send the files again"
             await asyncio.to_thread(self._put_away, job)
 
     async def _done(self, job: Job) -> bool:
         """Work at a job; returns False where another process is writing."""
         job.state = "running"
         last = Report(error="the process that was at it has ended; send the files again")
-        paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-P", "-c", _PROGRAM, str(self._library), *map(str, _files(self._folder / job.id, job))),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=1 << 24,
-            env={**os.environ, "PYTHONPATH": paths},
-        )
+        process = await started("adding", str(self._library), *map(str, _files(self._folder / job.id, job)))
         assert process.stdout is not None
         try:
             while line := await process.stdout.readline():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
 import sys
 import traceback
@@ -44,7 +43,6 @@ def _refusal(status: int, detail: str) -> tuple[Reply, bytes]:
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt at the keyboard is for the server, which then closes our input
     if sys.argv[2:] == ["nice"] and hasattr(os, "nice"):
         os.nice(_NICE)
     replies = os.fdopen(os.dup(1), "wb")

@@ -9,8 +9,6 @@ manuscripts that are checked. None keeps the others waiting, and models are load
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,8 +17,8 @@ import msgspec
 
 from citewell.serve import frames
 from citewell.serve.messages import Asked, RefusedError, Reply
+from citewell.serve.processes import started
 
-_PROGRAM = "from citewell.serve.worker import main; main()"
 _MOST_WAITING = 256
 """More requests than this are not kept waiting; they are told to come again."""
 
@@ -52,14 +50,7 @@ class Worker:
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
-            paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")]))
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-P", "-c", _PROGRAM, str(self._library), *(["nice"] if self._nice else [])),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": paths},
-            )
+            self._process = await started("worker", str(self._library), *(["nice"] if self._nice else []))
         return self._process
 
     async def stop(self) -> None:

@@ -19,7 +19,7 @@ from citewell.library import Library
 from citewell.serve import shapes
 from tests.serve.served import Served, environment, serving
 
-KILLS = int(os.environ.get("CITEWELL_KILLS", "3"))
+KILLS = int(os.environ.get("CITEWELL_KILLS", "2"))
 
 
 def paper(number: int) -> bytes:
