@@ -5,12 +5,12 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
-.PHONY: demo test test-train lint format bench results docs clean
+.PHONY: demo test test-train lint format bench results docs browser clean
 
 demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
 
-test: .venv/installed-dev
+test: .venv/installed-dev browser
 	$(PYTEST)
 
 test-train: .venv/installed-train
@@ -35,9 +35,18 @@ bench: .venv/installed-bench
 results: .venv/installed-train
 	$(BIN)/python -m docs.results
 
-docs: .venv/installed-dev
+docs: .venv/installed-dev browser
 	$(BIN)/python -m docs.commands
 	$(BIN)/python -m docs.capture
+	$(BIN)/python -m docs.screenshots
+
+# The tests of the page, and its pictures in the docs, need Debian's Chromium. Where it is missing and cannot be installed, these
+# tests skip and say so; in CI they fail.
+browser:
+	@command -v chromium > /dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; \
+	  then echo "installing chromium for the tests of the page"; apt-get update -qq && apt-get install -qq -y chromium > /dev/null; \
+	  else echo "no chromium: the tests of the page will be skipped; on Debian: sudo apt-get install chromium"; fi; }
 
 clean:
 	rm -rf .venv .demo

@@ -6,7 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from docs import results
+from PIL import Image
+
+from docs import results, screenshots
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,5 +20,14 @@ def test_the_page_of_results_is_made_of_what_was_measured() -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+        for target in re.findall(r"(?:\]\(|<img src=\")([^)#:\"]+)[)\"]", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_pictures_of_the_page_show_it_as_it_is() -> None:
+    pictures = list(screenshots.FOLDER.glob("*.png"))
+    assert pictures
+    for path in pictures:
+        assert path.stat().st_size < 200_000, f"{path.name} is large"
+        with Image.open(path) as picture:
+            assert picture.info["page"] == screenshots.digest(), "run 'python -m docs.screenshots'"

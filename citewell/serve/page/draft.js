@@ -1,0 +1,46 @@
+/**
+ * The draft's files: what is dropped, opened or pasted comes in here, and what the server reads in it goes out. The text
+ * itself stays in this browser and in the server's memory while it is read.
+ */
+
+import { post, upload } from "./server.js";
+
+const BIBLIOGRAPHY = /\.(?:bib|bibtex)$/i;
+const WRITING = /\.(?:tex|ltx|latex|md|markdown|qmd|rmd|txt)$/i;
+
+/** Tell the files of one drop apart: the draft and its bibliography. */
+export function sorted(files) {
+  const bibliography = files.find((file) => BIBLIOGRAPHY.test(file.name));
+  return { bibliography, draft: files.find((file) => file !== bibliography && !BIBLIOGRAPHY.test(file.name)) };
+}
+
+/** Read a draft from a file: its texts as a text area will have them, and its bibliography where the file brought one. */
+export async function opened(file) {
+  const { text, form, title, abstract, authors, files } = await upload("draft/file", [["file", file]]);
+  const plain = (each) => each.replace(/\r\n?/g, "\n");
+  const pairs = Object.entries(files ?? {}).map(([name, each]) => [name, plain(each)]);
+  const others = Object.fromEntries(pairs.filter(([name]) => WRITING.test(name)));
+  const bibliography = pairs
+    .filter(([name]) => BIBLIOGRAPHY.test(name))
+    .map(([, each]) => each)
+    .join("\n");
+  return { text: plain(text), form, others, bibliography, about: { title, abstract, authors } };
+}
+
+/** What the server reads in a text. */
+export function read(text, form, bibliography, signal) {
+  return post("draft", body(text, form, bibliography), signal);
+}
+
+/** What the server finds wanting in it. */
+export function audited(text, form, bibliography, signal) {
+  return post("check", body(text, form, bibliography), signal);
+}
+
+/** The draft with citations at some places (counted in code points), and the bibliography that goes with it. */
+export function accepted(text, form, choices, bibliography) {
+  return post("accept", { ...body(text, form, bibliography), choices });
+}
+
+/** Half a surrogate pair, which no server can read, becomes a sign for it. */
+const body = (text, form, bibliography) => ({ text: text.toWellFormed(), form, bibliography });

@@ -1,0 +1,185 @@
+/**
+ * The manuscript: a plain text area, so that typing, undo, dictation and screen readers work as everywhere, over a mirror of
+ * the same text in the same type, whose marked stretches shine through. The mirror also gives the area its height.
+ */
+
+import { h } from "./dom.js";
+import { difference, survivors } from "./edits.js";
+
+const NOTHING = "\u200b"; // an empty line takes room in the mirror too
+
+export class Editor {
+  /** `changed(edit)` is called when the text changes, `moved()` when only the cursor does. */
+  constructor(area, mirror, { changed, moved }) {
+    Object.assign(this, { area, mirror, changed, moved });
+    this.text = area.value;
+    this.at = 0;
+    this.marks = [];
+    this.lines = [];
+    area.addEventListener("input", () => this.#edited());
+    area.addEventListener("keydown", (event) => this.#turned(event));
+    document.addEventListener("selectionchange", () => {
+      if (document.activeElement !== area || area.selectionStart === this.at) return;
+      this.at = area.selectionStart;
+      if (area.value === this.text) this.moved();
+    });
+  }
+
+  /** Where the cursor stands, or stood when the area was left. */
+  get cursor() {
+    return Math.min(this.at, this.text.length);
+  }
+
+  /** Begin with another text. */
+  open(text, cursor = 0) {
+    this.area.value = text;
+    this.text = this.area.value;
+    this.at = Math.min(cursor, this.text.length);
+    this.area.setSelectionRange(this.at, this.at);
+    this.mark([]);
+  }
+
+  /** Change the text as if it had been typed: one step for undo. */
+  retype(text) {
+    const edit = difference(this.text, text);
+    this.area.focus();
+    this.area.setSelectionRange(edit.begin, edit.end);
+    const piece = text.slice(edit.begin, edit.end + edit.moved);
+    // The command is old and loved: nothing else lets a page change a text area and leave undo whole.
+    if (!document.execCommand(piece ? "insertText" : "delete", false, piece)) {
+      this.area.setRangeText(piece, edit.begin, edit.end, "end");
+      this.#edited();
+    }
+  }
+
+  /** Put the cursor at a stretch and show it. */
+  go(begin, end = begin) {
+    this.area.focus({ preventScroll: true });
+    this.area.setSelectionRange(begin, end);
+    this.at = begin;
+    this.reveal(begin);
+    this.moved();
+  }
+
+  /** Scroll a place into view. */
+  reveal(place) {
+    const [line, frame] = [this.#boxAt(place), this.#frame.getBoundingClientRect()];
+    const seen = line.top >= frame.top + 30 && line.bottom <= frame.bottom - 60;
+    if (!seen) this.#frame.scrollTop += line.top - frame.top - frame.height / 3;
+  }
+
+  /** Show these marks: `{begin, end, kind}`, in units, where they may overlap. */
+  mark(marks) {
+    this.marks = marks;
+    const { starts, lines } = markedLines(this.text, marks);
+    this.starts = starts;
+    // Only lines that changed are drawn again: a whole book in one piece would take a tenth of a second a key.
+    const [old, now] = [this.lines, lines.map(({ text, marks: inner }) => `${text}\n${JSON.stringify(inner)}`)];
+    const most = Math.min(old.length, now.length);
+    let [head, tail] = [0, 0];
+    while (head < most && old[head] === now[head]) head += 1;
+    while (tail < most - head && old[old.length - 1 - tail] === now[now.length - 1 - tail]) tail += 1;
+    this.lines = now;
+    const gone = [...this.mirror.children].slice(head, old.length - tail);
+    const next = this.mirror.children[old.length - tail] ?? null;
+    for (const each of gone) each.remove();
+    for (const line of lines.slice(head, now.length - tail)) this.mirror.insertBefore(h("div", {}, drawn(line)), next);
+  }
+
+  /** Page up and down by what can be seen: the area is as high as its text, and would go to its end. */
+  #turned(event) {
+    const direction = { PageDown: 1, PageUp: -1 }[event.key];
+    if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const { selectionStart: start, selectionEnd: end, selectionDirection } = this.area;
+    const [fixed, free] = selectionDirection === "backward" ? [end, start] : [start, end];
+    const { top, height } = this.#boxAt(free);
+    const to = this.#placeAtHeight(top + direction * (this.#frame.clientHeight - 2 * height));
+    if (event.shiftKey)
+      this.area.setSelectionRange(Math.min(fixed, to), Math.max(fixed, to), to < fixed ? "backward" : "forward");
+    else this.area.setSelectionRange(to, to);
+    this.reveal(to);
+  }
+
+  /** The first place that stands so low, or the last of all. */
+  #placeAtHeight(height) {
+    let [low, high] = [0, this.text.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#boxAt(middle).bottom > height) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  /** Where a place of the text stands on the screen, by its twin in the mirror. */
+  #boxAt(place) {
+    const line = lineOf(this.starts, place);
+    const row = this.mirror.children[line];
+    let left = place - this.starts[line];
+    for (const piece of row.childNodes) {
+      const node = piece.firstChild ?? piece;
+      if (left < node.length || piece === row.lastChild) {
+        const range = document.createRange();
+        const at = Math.min(left, node.length - 1);
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        return range.getBoundingClientRect();
+      }
+      left -= node.length;
+    }
+    return row.getBoundingClientRect();
+  }
+
+  get #frame() {
+    return this.area.closest(".sheet");
+  }
+
+  #edited() {
+    const edit = difference(this.text, this.area.value);
+    this.text = this.area.value;
+    this.at = this.area.selectionStart;
+    this.mark(survivors(this.marks, edit));
+    this.changed(edit);
+  }
+}
+
+/** The lines of a text, each with its share of the marks, and where they start. */
+function markedLines(text, marks) {
+  const lines = text.split("\n").map((line) => ({ text: line, marks: [] }));
+  const starts = [];
+  let at = 0;
+  for (const line of lines) {
+    starts.push(at);
+    at += line.text.length + 1;
+  }
+  for (const { begin, end, kind } of marks) {
+    for (let line = lineOf(starts, begin); line < lines.length && starts[line] < end; line += 1) {
+      const inner = [Math.max(0, begin - starts[line]), Math.min(lines[line].text.length, end - starts[line]), kind];
+      if (inner[0] < inner[1]) lines[line].marks.push(inner);
+    }
+  }
+  return { starts, lines };
+}
+
+/** The line that a place stands in. */
+function lineOf(starts, place) {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (starts[middle] <= place) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** A line as pieces of text, the marked ones with the kinds of their marks. */
+function drawn({ text, marks }) {
+  const cuts = [...new Set([0, text.length, ...marks.flatMap(([begin, end]) => [begin, end])])].sort((a, b) => a - b);
+  const pieces = cuts.slice(1).map((end, at) => {
+    const kinds = new Set(marks.filter(([first, last]) => first <= cuts[at] && end <= last).map(([, , kind]) => kind));
+    const piece = text.slice(cuts[at], end);
+    return kinds.size ? h("span", { class: [...kinds].join(" ") }, piece) : piece;
+  });
+  return pieces.length ? pieces : NOTHING;
+}

@@ -1,0 +1,14 @@
+/** Files that leave the page. */
+
+import { h } from "./dom.js";
+
+/** Let the browser save some text, or what a server answered, under a name. */
+export function save(name, content, type = "text/plain") {
+  const blob = content instanceof Blob ? content : new Blob([content], { type: `${type};charset=utf-8` });
+  const address = URL.createObjectURL(blob);
+  const link = h("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

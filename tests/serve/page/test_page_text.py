@@ -1,0 +1,94 @@
+"""The modules that count characters, follow edits and mark words, run in the browser that they are written for."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+TEXTS = ["", "plain", "a 😀 b", "𝒳𝒴 and 𝔸", "ÄÖ é e\u0301", "👩‍👩‍👧 family", "end 😀", "\n𝜆\n\n𝜇"]
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def test_places_are_the_same_counted_in_code_points_and_in_units(page: Any) -> None:
+    found = page.evaluate(
+        """async (texts) => {
+          const { Offsets } = await import("/static/offsets.js");
+          return texts.map((text) => {
+            const offsets = new Offsets(text);
+            const count = [...text].length;
+            return Array.from({ length: count + 1 }, (_, at) => [offsets.units(at), offsets.points(offsets.units(at))]);
+          });
+        }""",
+        TEXTS,
+    )
+    for text, places in zip(TEXTS, found, strict=True):
+        assert places == [[_units(text[:at]), at] for at in range(len(text) + 1)]
+
+
+def test_marks_keep_their_words_whatever_is_typed_beside_them(page: Any) -> None:
+    chance = random.Random(7)
+    cases = []
+    for _ in range(400):
+        before = "".join(chance.choices("ab \n", k=chance.randrange(14)))
+        begin = chance.randint(0, len(before))
+        end = chance.randint(begin, len(before))
+        after = before[:begin] + "".join(chance.choices("ab \n", k=chance.randrange(5))) + before[end:]
+        cases.append([before, after])
+    found = page.evaluate(
+        """async (cases) => {
+          const { difference, shifted } = await import("/static/edits.js");
+          return cases.map(([before, after]) => {
+            const edit = difference(before, after);
+            const kept = [];
+            for (let begin = 0; begin < before.length; begin += 1)
+              for (let end = begin + 1; end <= before.length; end += 1)
+                if (end <= edit.begin || begin >= edit.end) {
+                  const now = shifted({ begin, end }, edit);
+                  kept.push(before.slice(begin, end) === after.slice(now.begin, now.end));
+                }
+            return [edit, kept.every(Boolean)];
+          });
+        }""",
+        cases,
+    )
+    for (before, after), (edit, kept) in zip(cases, found, strict=True):
+        middle = after[edit["begin"] : edit["end"] + edit["moved"]]
+        assert before[: edit["begin"]] + middle + before[edit["end"] :] == after
+        assert kept
+
+
+def test_what_an_edit_cuts_into_loses_its_mark_and_what_it_falls_inside_grows(page: Any) -> None:
+    found = page.evaluate(
+        """async () => {
+          const { difference, shifted } = await import("/static/edits.js");
+          const edit = difference("one two three", "one 2 three");
+          return [[5, 13], [0, 13], [8, 13]].map(([begin, end]) => shifted({ begin, end }, edit));
+        }"""
+    )
+    assert found == [None, {"begin": 0, "end": 11}, {"begin": 6, "end": 11}]
+
+
+def test_words_are_marked_by_their_stem(page: Any) -> None:
+    marked = page.evaluate(
+        """async () => {
+          const { highlighted } = await import("/static/words.js");
+          const pieces = highlighted("Topics of a topic model; utopic.", ["topics", "models"]);
+          return pieces.map((each) => each.tagName ? `<${each.textContent}>` : each).join("");
+        }"""
+    )
+    assert marked == "<Topics> of a <topic> <model>; utopic."
+
+
+def test_a_citation_that_was_just_typed_is_masked_before_the_server_has_read_it(page: Any) -> None:
+    context = page.evaluate(
+        r"""async () => {
+          const { placeAt } = await import("/static/place.js");
+          const { Reading } = await import("/static/reading.js");
+          const text = "First one. We follow \\emph{earlier work}~\\citep[p. 3]{old} and rank by words \\cite{} here. Last.";
+          return placeAt(new Reading(), text, text.indexOf("\\cite{}") + 6).query.context;
+        }"""
+    )
+    assert context == "We follow earlier work OTHERCIT and rank by words TARGETCIT here"
