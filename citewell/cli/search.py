@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,10 @@ from citewell.cli.options import byline, filter_options, json_option, library_op
 from citewell.library.library import Library
 from citewell.papers import Query
 from citewell.pipeline import DEFAULT, pipeline
-from citewell.retrieve.passages import Found
+from citewell.retrieve.passages import Found, Passage
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 
 @click.command("search")
@@ -21,10 +24,13 @@ from citewell.retrieve.passages import Found
 )
 @click.option("-k", "size", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many papers.")
 @click.option("--snippets", default=2, show_default=True, type=click.IntRange(0, 20), help="How many sentences of each.")
+@click.option("--around", is_flag=True, help="Show them where they stand, between the sentences before and after.")
 @filter_options
 @library_option
 @json_option
-def command(question: str, name: str, size: int, snippets: int, library: Library, as_json: bool, **filters: Any) -> None:
+def command(
+    question: str, name: str, size: int, snippets: int, around: bool, library: Library, as_json: bool, **filters: Any
+) -> None:
     """Find papers that answer a question or bear on a claim, with the sentences that do.
 
     \b
@@ -42,10 +48,10 @@ def command(question: str, name: str, size: int, snippets: int, library: Library
     elif not found:
         click.echo("nothing in the library matches")
     else:
-        _print(found)
+        _print(found, around)
 
 
-def _print(found: list[Found]) -> None:
+def _print(found: list[Found], around: bool) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -58,8 +64,17 @@ def _print(found: list[Found]) -> None:
         grid.add_row(Text(str(rank), "cyan"), Text(one.paper.title or one.paper.id, "bold"))
         grid.add_row("", Text(f"{byline(one.paper)}  {one.paper.id}", "dim"))
         for passage in one.passages:
-            text = Text(f"“{passage.text}”")
+            text = Text(passage.text if around else f"“{passage.text}”")
             text.highlight_words(passage.words, style="bold yellow", case_sensitive=False)
+            if around:
+                text.stylize("reverse")
+                text = Text(" ").join([Text(each, "dim") if isinstance(each, str) else each for each in _parts(passage, text)])
             grid.add_row("", text)
         console.print(grid)
         console.print()
+
+
+def _parts(passage: Passage, sentence: Text) -> list[str | Text]:
+    """A sentence between those before and after it; a section other than the abstract is named."""
+    named = "" if passage.section in ("abstract", "title") else f"{passage.section}:"
+    return [part for part in (named, passage.before, sentence, passage.after) if part]

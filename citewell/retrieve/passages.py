@@ -13,7 +13,7 @@ from citewell.papers import Paper, Sentence
 from citewell.retrieve.request import Request
 from citewell.retrieve.visible import Visible
 from citewell.text.analysis import terms
-from citewell.text.places import sentence_places
+from citewell.text.places import Place, sentence_places
 
 _K1, _B = 1.2, 0.75
 
@@ -38,6 +38,9 @@ class Passage:
     score: float
     words: list[str]
     """The words of the sentence that the question has too."""
+    before: str = ""
+    """The sentence before it in the same section, where there is one, and the one after it."""
+    after: str = ""
 
 
 @dataclass(slots=True)
@@ -63,8 +66,14 @@ def quoted(request: Request, papers: Sequence[int], ranking: SentenceRanking, mo
         places = sentence_places(records[num], here)
         for at, score in chosen[num]:
             words = [word for term, (word, _) in terms(here[at].text).items() if term in asked]
-            found[num].append(Passage(here[at].text, *places[at], score, words))
+            beside = [here[near].text if _together(places, at, near) else "" for near in (at - 1, at + 1)]
+            found[num].append(Passage(here[at].text, *places[at], score, words, *beside))
     return found
+
+
+def _together(places: Sequence[Place], at: int, near: int) -> bool:
+    """Whether there is a sentence `near`, in the same section as the one `at`."""
+    return 0 <= near < len(places) and places[near].section == places[at].section
 
 
 def rank_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:

@@ -220,6 +220,8 @@ class PassageShape(BaseModel):
     end: int
     score: float
     words: list[str]
+    before: str
+    after: str
 
 
 class FoundShape(Brief):
@@ -246,6 +248,8 @@ class Search(BaseModel):
                         "end": 82,
                         "score": 2.5,
                         "words": ["gulls", "disturb", "count"],
+                        "before": "We count boats from photographs of a harbour.",
+                        "after": "",
                     }
                 ],
             }

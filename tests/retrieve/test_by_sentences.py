@@ -12,6 +12,7 @@ from citewell.library.encoding import encode
 from citewell.models import encoder
 from citewell.papers import Query, Ranking
 from citewell.rerank.quoted import Quoted
+from citewell.retrieve.passages import quoted
 from citewell.retrieve.request import Request
 from citewell.retrieve.sentences import Sentences
 from tests.library.test_vectors import Letters, add
@@ -71,3 +72,12 @@ def test_papers_lift_their_sentences_and_are_lifted_by_them(library: Library) ->
     plain = Sentences("letters", may_lack=True).sentences(elsewhere, [two, one])
     rank_of = [found.papers.tolist().index(two) for found in (lifted, plain)]
     assert rank_of[0] <= rank_of[1], "the better paper's sentences come no later"
+
+
+def test_a_quoted_sentence_knows_its_neighbours(library: Library) -> None:
+    request = Request(library, QUESTION)
+    one, two = library.number("one"), library.number("two")
+    found = quoted(request, [one, two], Sentences("letters", may_lack=True).sentences(request, [one, two]), 3)
+    beside = {passage.text: (passage.before, passage.after) for passages in found.values() for passage in passages}
+    assert beside["Ccccc."] == ("Aaaaaa aaaa.", "Bbbb bbbb.")
+    assert beside["Aaaaaa aaaa."] == ("", "Ccccc.") and beside["Bbbbbbbb."] == ("A cab.", "")
