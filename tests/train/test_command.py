@@ -26,7 +26,7 @@ def test_a_trained_model_serves_its_pipeline(small: Library) -> None:
 def test_an_unknown_recipe_lists_those_there_are(small: Library) -> None:
     failed = CliRunner().invoke(cli, ["train", "magic", "--library", str(small.folder)])
     assert isinstance(failed.exception, CitewellError)
-    assert "choose one of cross-encoder, doc2vec" in str(failed.exception)
+    assert "choose one of claims, cross-encoder, doc2vec" in str(failed.exception)
 
 
 @pytest.mark.parametrize("dates", [False, True])
