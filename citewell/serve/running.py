@@ -15,13 +15,13 @@ import uvicorn
 from citewell.errors import CitewellError
 from citewell.library import schema
 from citewell.library.library import Library
+from citewell.serve import connections
 from citewell.serve.app import make
 from citewell.serve.desk import Desk
 from citewell.serve.security import is_loopback
 from citewell.serve.settings import Settings
 
 _SHORTEST_TOKEN = 16
-_CONNECTIONS = 1000
 _LAST_SECONDS = 5
 
 
@@ -35,7 +35,7 @@ def listening(host: str, port: int) -> tuple[socket.socket, bool]:
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
-        found.listen(_CONNECTIONS)
+        found.listen(connections.MOST)
     except OSError as error:
         found.close()
         raise CitewellError(f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port") from None
@@ -98,7 +98,8 @@ def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) 
         access_log=False,
         proxy_headers=False,  # a client must not choose the address that it is known by
         server_header=False,
-        limit_concurrency=_CONNECTIONS,
+        http=connections.Connection,
+        limit_concurrency=connections.MOST,
         timeout_graceful_shutdown=_LAST_SECONDS,
     )
     server = _Server(config, ready)
