@@ -148,6 +148,24 @@ def test_a_token_is_asked_for_where_there_is_one(tmp_path: Path) -> None:
         assert served.client.get("/api/health", headers={**shown, "Host": "desk.example"}).status_code == 200
 
 
+def test_the_browser_gets_the_token_and_other_people_do_not(tmp_path: Path) -> None:
+    """What a browser is started with stands in the list of processes."""
+    browser, noted = tmp_path / "browser", tmp_path / "noted"
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$*" > {noted}.part && mv {noted}.part {noted}\n')
+    browser.chmod(0o755)
+    with serving(tmp_path / "new", "--open", CITEWELL_TOKEN=f"{TOKEN}%&<", BROWSER=str(browser)) as served:
+        end = time.monotonic() + 20
+        while not noted.exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        opened = noted.read_text()
+        assert TOKEN not in opened
+        file = Path(urlsplit(opened).path)
+        assert file.stat().st_mode & 0o077 == 0
+        assert f"url={served.url}#token={TOKEN}%25%26%3C" in file.read_text()
+    assert not file.exists()
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
