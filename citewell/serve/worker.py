@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -74,4 +75,7 @@ def main() -> None:
             replies.write(frames.packed(msgspec.json.encode(head), body))
             replies.flush()
         except BrokenPipeError:
-            os._exit(1)
+            break
+    with suppress(OSError):  # the server has been killed, or it would have done this
+        Path(tempfile.tempdir).rmdir()
+    os._exit(0)

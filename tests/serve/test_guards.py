@@ -235,6 +235,7 @@ def test_a_process_that_chokes_does_not_outlive_the_server(tmp_path: Path) -> No
         while served.client.get("/api/health").status_code == 503:  # it is still loading
             time.sleep(0.1)
         (busy,) = (child for child in served.children() if not child.endswith(" nice"))
+        others = [child for child in served.children() if child != busy]
         asks = threading.Thread(target=lambda: _cut_off(served, {"text": hostile, "form": "latex"}))
         asks.start()
         time.sleep(0.5)
@@ -244,6 +245,9 @@ def test_a_process_that_chokes_does_not_outlive_the_server(tmp_path: Path) -> No
     while Path(f"/proc/{busy.split()[0]}").exists():
         assert time.monotonic() < end
         time.sleep(0.1)
+    for other in others:  # which had nothing to do, and have left nothing
+        assert not Path(f"/proc/{other.split()[0]}").exists()
+        assert not Path(other.split()[-2]).exists()
 
 
 def _cut_off(served: Served, body: dict[str, str]) -> None:
