@@ -68,7 +68,6 @@ def command(
                 click.echo(f"citewell answers at {address} from {library.folder}; Ctrl-C ends it")
             sys.stdout.flush()
             if opens:
-                # The part after # stays in the browser: it is in no request and no log.
-                running.open_browser(f"{address}#token={token}" if token else address)
+                running.open_browser(address, token)
 
         running.run(settings, listener, ready)

@@ -10,7 +10,6 @@ Written on lxml: python-docx reads paragraphs and styles, and neither fields nor
 
 from __future__ import annotations
 
-import io
 import re
 import zipfile
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from lxml import etree
 from lxml.etree import _Element
 
 from citewell.draft import markdown
+from citewell.draft.archives import archive
 from citewell.draft.docx_citations import Citations
 from citewell.draft.files import Folder
 from citewell.draft.gaps import GAP, asks
@@ -45,17 +45,17 @@ def looks_like(data: bytes) -> bool:
     if not data.startswith(b"PK\x03\x04"):
         return False
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return _MAIN in archive.namelist()
-    except (zipfile.BadZipFile, ValueError, OSError):
+        with archive(data) as parts:
+            return _MAIN in parts.namelist()
+    except zipfile.BadZipFile:
         return False
 
 
 def read(data: bytes, name: str) -> Draft:
     """The draft that a Word file is; `name` is what an error calls it."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            text, citations = _Document(archive).markdown()
+        with archive(data) as parts:
+            text, citations = _Document(parts).markdown()
     except (zipfile.BadZipFile, etree.XMLSyntaxError, OSError, ValueError, KeyError, RecursionError) as error:
         raise CitewellError(f"{name} is a damaged Word file ({error}); open it in Word and save it anew") from error
     draft = markdown.read(text, Folder())
@@ -77,8 +77,8 @@ class _Field:
 class _Document:
     """A Word file while it is read."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
-        self._archive = archive
+    def __init__(self, parts: zipfile.ZipFile) -> None:
+        self._archive = parts
         self._styles = self._named_styles()
         self._comments = {
             each.get(f"{_W}id", ""): " ".join(_texts(each)) for each in self._children("word/comments.xml", "comment")
@@ -249,7 +249,8 @@ class _Document:
 
     def _note(self, reference: _Element) -> None:
         kind = etree.QName(reference).localname.removesuffix("Reference")
-        note = self._notes.get((kind, reference.get(f"{_W}id", "")))
+        # A note is told once: some that name each other, or one another twice, would make no end.
+        note = self._notes.pop((kind, reference.get(f"{_W}id", "")), None)
         if note is not None and (said := self._inside(note)):
             self._pieces.append(f"^[{said}]")
 

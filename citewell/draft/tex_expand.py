@@ -21,6 +21,8 @@ from citewell.draft.flow import Flow, Strand, joined
 _MAX_DEPTH = 8
 _GROWTH = 500_000
 """So many characters more than the files have may come from macros; behind that none is expanded."""
+_STEP = 20
+"""A call, and each argument that is put in, counts as so many characters beside its own."""
 
 _HIDDEN = re.compile(
     r"(?P<verb>\\(?:verb|lstinline)\*?(?P<delimiter>[^A-Za-z0-9*\s{\[\\])(?P<inside>[^\n]{0,500}?)(?P=delimiter))"
@@ -181,17 +183,20 @@ class _Expander:
                 return -1, None
         if depth >= _MAX_DEPTH or self.room <= 0:
             return -1, None
+        places = [(found.span(), int(found[1] or 0) - 1) for found in _PARAMETER.finditer(macro.body)]
+        chosen = [arguments[number] if 0 <= number < len(arguments) else "" for _, number in places]
+        # Reckoned before any of it is written: a short body may name a long argument very often.
+        size = len(macro.body) + sum(len(each if isinstance(each, str) else each.text) + _STEP for each in chosen) + _STEP
+        if size - (end - begin) > self.room:
+            return -1, None
+        self.room -= size
         pieces, at = [], 0
-        for parameter in _PARAMETER.finditer(macro.body):
-            number = int(parameter[1] or 0) - 1
-            given = arguments[number] if 0 <= number < len(arguments) else ""
-            pieces.append(strand.call(begin, end, macro.body[at : parameter.start()]))
+        for ((start, stop), _), given in zip(places, chosen, strict=True):
+            pieces.append(strand.call(begin, end, macro.body[at:start]))
             pieces.append(given if isinstance(given, Strand) else strand.call(begin, end, given))
-            at = parameter.end()
+            at = stop
         pieces.append(strand.call(begin, end, macro.body[at:]))
-        whole = joined(pieces)
-        self.room -= len(whole.text) + 20
-        return end, self.expanded(whole, depth + 1)
+        return end, self.expanded(joined(pieces), depth + 1)
 
 
 def expand(text: str, folder: Folder, is_known: Callable[[str], bool]) -> Flow:

@@ -221,9 +221,10 @@ def _clear_errors(folder: Path) -> Iterator[None]:
 
 
 def _size(folder: Path) -> int:
-    """The bytes of all files in a folder; another process may take some of them away meanwhile."""
+    """The bytes of all files in a folder; another process may take files and folders away meanwhile."""
     total = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            total += path.stat().st_size if path.is_file() else 0
+    for inner, _, files in os.walk(folder):  # which passes over a folder that is gone, as `rglob` does not
+        for name in files:
+            with suppress(FileNotFoundError):
+                total += Path(inner, name).stat().st_size
     return total

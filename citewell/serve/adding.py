@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -109,5 +110,6 @@ def main() -> None:
         os.nice(_NICE)
     threading.Thread(target=_end_with_input, daemon=True).start()
     folder, *files = map(Path, sys.argv[1:])
+    tempfile.tempdir = str(files[0].parent)  # where the server clears up behind a process that had no time to
     with Library(folder) as library:
         add(library, files, Reporter())

@@ -21,7 +21,7 @@ from citewell.serve.desk import Desk
 from citewell.serve.limits import BodySize, Rate
 from citewell.serve.messages import RefusedError
 from citewell.serve.routes import adding, asking, drafts, papers
-from citewell.serve.security import SafeHeaders, SameOrigin, Token
+from citewell.serve.security import HEADERS, SafeHeaders, SameOrigin, Token
 
 PAGE = Path(__file__).with_name("page")
 _DRAFT_BYTES = 20_000_000
@@ -39,6 +39,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
         421: "The request was meant for another host.",
         422: "Something that was given cannot be used; the detail says what, and the fix.",
         429: "Too many requests; Retry-After says how long to wait.",
+        500: "The server has met an error of its own.",
         503: "It took too long, or too much is waiting.",
         507: "The disk is full.",
     }.items()
@@ -76,6 +77,7 @@ def make(desk: Desk) -> FastAPI:
     app.add_exception_handler(CitewellError, _cannot)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _failed)
     # The last one added is the first that a request meets.
     app.add_middleware(
         BodySize,
@@ -112,7 +114,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return _refusal(400, "the body is no JSON")
-    where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    where = " ".join(".".join(str(part) for part in first["loc"][1:]).split())[:200] or str(first["loc"][0])
     more = len(error.errors()) - 1
     return _refusal(
         422, f"{where}: {first['msg']}{f' (and {more} more)' if more else ''}; GET /api/openapi.json describes what is taken"
@@ -123,3 +125,8 @@ async def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
     return _refusal(error.status_code, str(error.detail), headers)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """What nobody foresaw; it goes to the log, and past the guards, so the headers of safety are put on here."""
+    return _refusal(500, "the server has met an error of its own; its log tells more", HEADERS)

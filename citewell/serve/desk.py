@@ -38,7 +38,8 @@ class Desk:
 
     async def ask(self, request: Request, what: str, given: dict[str, Any], body: bytes = b"", lane: str = "quick") -> Response:
         """What one of the processes of a lane answers."""
-        reply, content = await self._lanes[lane].ask(Asked(what, given), body, self.settings.seconds, request.is_disconnected)
+        seconds = self.settings.seconds
+        reply, content = await self._lanes[lane].ask(Asked(what, given, seconds), body, request.is_disconnected)
         headers = {"Content-Disposition": f'attachment; filename="{reply.file}"'} if reply.file else None
         return Response(content, reply.status, headers, reply.media)
 

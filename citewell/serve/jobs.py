@@ -12,6 +12,7 @@ import os
 import secrets
 import shutil
 import time
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +32,8 @@ _REMEMBERED = 100
 _MOST_WAITING = 50
 _AGAIN_AFTER = 1.0
 """Seconds after which a job that found another process writing tries again."""
+_TRIES = 3
+"""So many processes may end without a word, killed or out of memory, before a job counts as failed."""
 _CHUNK = 1 << 20
 
 
@@ -104,6 +107,8 @@ class Jobs:
             if job.state in ("waiting", "running"):
                 job.state = "waiting"
                 self._queue.put_nowait(job)
+            else:  # a server that was killed may have had no time for this
+                _clear(self._folder / job.id)
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
@@ -143,13 +148,17 @@ class Jobs:
         folder = self._folder / f"{job.id}.part"
         folder.mkdir()
         size = 0
-        for path, stream in zip(_files(folder, job), streams, strict=True):
-            with path.open("wb") as out:
-                shutil.copyfileobj(stream, out, _CHUNK)
-                size += out.tell()
-                _flush(out)
-        self._write(folder, job)
-        folder.rename(self._folder / job.id)
+        try:
+            for path, stream in zip(_files(folder, job), streams, strict=True):
+                with path.open("wb") as out:
+                    shutil.copyfileobj(stream, out, _CHUNK)
+                    size += out.tell()
+                    _flush(out)
+            self._write(folder, job)
+            folder.rename(self._folder / job.id)
+        except BaseException:  # a full disk above all, which these files must not keep full
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         _flush_folder(self._folder)
         return size
 
@@ -167,16 +176,30 @@ class Jobs:
         while True:
             job = await self._queue.get()
             try:
-                while not await self._done(job):
-                    await asyncio.sleep(_AGAIN_AFTER)
-            except (OSError, ValueError) as error:  # the next job may fare better
+                _end(job, await self._last_report(job))
+            except Exception as error:  # whatever it is, the next job may fare better
+                traceback.print_exc()
                 job.state, job.message = "failed", f"no process could work at it ({error}); send the files again"
             await asyncio.to_thread(self._put_away, job)
 
-    async def _done(self, job: Job) -> bool:
-        """Work at a job; returns False where another process is writing."""
+    async def _last_report(self, job: Job) -> Report:
+        """Work at a job until a process has said how it ends. One that ends without a word may have been killed with us."""
+        for _ in range(_TRIES):
+            while (last := await self._worked_at(job)) is not None and last.busy:
+                job.state, job.message = "waiting", last.message
+                await asyncio.sleep(_AGAIN_AFTER)
+            if last is not None:
+                return last
+            job.state, job.message = "waiting", "the process that was at it has ended; another takes it up"
+            await asyncio.sleep(_AGAIN_AFTER)
+        return Report(
+            error=f"{_TRIES} processes that were at it have ended without a word; send the files again, fewer at a time"
+        )
+
+    async def _worked_at(self, job: Job) -> Report | None:
+        """Let a process work at a job; what it says last, None where it was not given the time to say it."""
         job.state = "running"
-        last = Report(error="the process that was at it has ended; send the files again")
+        last = None
         process = await started("adding", str(self._library), *map(str, _files(self._folder / job.id, job)))
         assert process.stdout is not None
         try:
@@ -191,24 +214,14 @@ class Jobs:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        if last.busy:
-            job.state, job.message = "waiting", last.message
-            return False
-        job.result = last.result
-        _name_back(job)
-        if last.error:
-            job.state, job.message = "failed", last.error
-        else:
-            job.state, job.message, job.done = "done", last.message, job.total
-        return True
+        return last
 
     def _put_away(self, job: Job) -> None:
         """Note how a job ended, and delete what was uploaded for it; the oldest jobs are forgotten."""
         folder = self._folder / job.id
         with suppress(OSError):  # a full disk: then the next server does it again, which changes nothing
             self._write(folder, job)
-            for path in _files(folder, job):
-                path.unlink(missing_ok=True)
+            _clear(folder)
         for name in [name for name, each in self._jobs.items() if each.state in ("done", "failed")][:-_REMEMBERED]:
             del self._jobs[name]
             shutil.rmtree(self._folder / name, ignore_errors=True)
@@ -217,6 +230,24 @@ class Jobs:
 def _files(folder: Path, job: Job) -> list[Path]:
     """Where the files of a job lie. The job's name is in theirs: an add that goes on knows a file by its name, too."""
     return [folder / f"{job.id}-{number}" for number in range(len(job.names))]
+
+
+def _clear(folder: Path) -> None:
+    """Delete all of a job but its record: what was uploaded, and what a process that was killed has left."""
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path.name != _RECORD:
+            path.unlink(missing_ok=True)
+
+
+def _end(job: Job, last: Report) -> None:
+    job.result = last.result
+    _name_back(job)
+    if last.error:
+        job.state, job.message = "failed", last.error
+    else:
+        job.state, job.message, job.done = "done", last.message, job.total
 
 
 def _name_back(job: Job) -> None:

@@ -12,6 +12,8 @@ class Asked(msgspec.Struct):
 
     what: str
     given: dict[str, Any] = {}
+    seconds: float = 0.0
+    """How long it may take; 0: as long as it does."""
 
 
 class Reply(msgspec.Struct):

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 import socket
+import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
+from urllib.parse import quote
 
 import uvicorn
 
 from citewell.errors import CitewellError
 from citewell.library import schema
 from citewell.library.library import Library
+from citewell.serve import connections
 from citewell.serve.app import make
 from citewell.serve.desk import Desk
 from citewell.serve.security import is_loopback
 from citewell.serve.settings import Settings
 
 _SHORTEST_TOKEN = 16
-_CONNECTIONS = 1000
 _LAST_SECONDS = 5
 
 
@@ -35,7 +39,7 @@ def listening(host: str, port: int) -> tuple[socket.socket, bool]:
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
-        found.listen(_CONNECTIONS)
+        found.listen(connections.MOST)
     except OSError as error:
         found.close()
         raise CitewellError(f"cannot listen on {host} port {port}: {error.strerror}; choose another with --port") from None
@@ -98,7 +102,8 @@ def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) 
         access_log=False,
         proxy_headers=False,  # a client must not choose the address that it is known by
         server_header=False,
-        limit_concurrency=_CONNECTIONS,
+        http=connections.Connection,
+        limit_concurrency=connections.MOST,
         timeout_graceful_shutdown=_LAST_SECONDS,
     )
     server = _Server(config, ready)
@@ -107,6 +112,19 @@ def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) 
         raise CitewellError("the server could not start; the lines above tell why")
 
 
-def open_browser(address: str) -> None:
+def open_browser(address: str, token: str) -> None:
     """Open the page, without waiting for the browser."""
-    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    threading.Thread(target=webbrowser.open, args=(_way_in(address, token) if token else address,), daemon=True).start()
+
+
+def _way_in(address: str, token: str) -> str:
+    """The address of a file that leads to the page with its token.
+
+    A browser is told what to open on its command line, which everybody on the machine can read; the file only its owner can.
+    The part of an address after # stays in the browser: it is in no request and no log.
+    """
+    with tempfile.NamedTemporaryFile("w", prefix="citewell-", suffix=".html", delete=False) as file:
+        way = f"{address}#token={quote(token, safe='')}"
+        file.write(f'<!doctype html><title>citewell</title><meta http-equiv="refresh" content="0; url={escape(way)}">\n')
+    atexit.register(Path(file.name).unlink, missing_ok=True)
+    return Path(file.name).as_uri()

@@ -35,7 +35,7 @@ _POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-_HEADERS = {
+HEADERS = {
     "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -56,7 +56,7 @@ class SafeHeaders:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(_HEADERS)
+                headers.update(HEADERS)
                 headers["Cache-Control"] = "no-store" if scope["path"].startswith(GUARDED) else "no-cache"
             await send(message)
 

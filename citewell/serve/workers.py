@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
@@ -32,6 +33,8 @@ class Worker:
         self._library = library
         self._nice = nice
         self._process: asyncio.subprocess.Process | None = None
+        self._scratch: TemporaryDirectory[str] | None = None
+        """Where it puts temporary files; a process that is killed deletes none."""
 
     async def ask(self, head: bytes, body: bytes) -> tuple[Reply, bytes]:
         process = await self._running()
@@ -50,16 +53,23 @@ class Worker:
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
-            self._process = await started("worker", str(self._library), *(["nice"] if self._nice else []))
+            await self.stop()
+            self._scratch = TemporaryDirectory(prefix="citewell-", ignore_cleanup_errors=True)
+            self._process = await started("worker", str(self._library), self._scratch.name, *(["nice"] if self._nice else []))
         return self._process
 
     async def stop(self) -> None:
         """End the process, whatever it is doing; it holds nothing that could be lost."""
         process, self._process = self._process, None
-        if process is not None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await asyncio.shield(process.wait())
+        scratch, self._scratch = self._scratch, None
+        try:
+            if process is not None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await asyncio.shield(process.wait())
+        finally:
+            if scratch is not None:
+                scratch.cleanup()
 
 
 class Lane:
@@ -88,17 +98,18 @@ class Lane:
                 await worker.ask(self._warm_up, b"")
         self._idle.put_nowait(worker)
 
-    async def ask(self, asked: Asked, body: bytes, seconds: float, gone: Gone) -> tuple[Reply, bytes]:
+    async def ask(self, asked: Asked, body: bytes, gone: Gone) -> tuple[Reply, bytes]:
         """The answer of the first process that is free; the time spent waiting for it counts."""
         if self._waiting >= _MOST_WAITING:
             raise RefusedError(503, "too many requests are waiting; try again in a second")
+        head = msgspec.json.encode(asked)  # before a process is taken: where this fails, none must be missing afterwards
         self._waiting += 1
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(asked.seconds):
                 worker = await self._idle.get()
-                return await self._asked(worker, msgspec.json.encode(asked), body, gone)
+                return await self._asked(worker, head, body, gone)
         except TimeoutError:
-            raise RefusedError(503, f"this took longer than {seconds:g} seconds and was given up; ask for less") from None
+            raise RefusedError(503, f"this took longer than {asked.seconds:g} seconds and was given up; ask for less") from None
         finally:
             self._waiting -= 1
 

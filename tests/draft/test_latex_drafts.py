@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,21 @@ def test_citation_commands(written: str, keys: list[str]) -> None:
 )
 def test_what_only_looks_like_a_citation(written: str) -> None:
     assert not slots(parse(f"Before {written} after.", "latex"))
+
+
+def test_macros_that_would_fill_the_memory_are_left_alone() -> None:
+    long = "x" * 20_000
+    hostile = f"\\newcommand\\a[1]{{{'#1' * 10_000}}} \\begin{{document}} \\a{{{long}}} Gulls \\cite{{reis}}. \\end{{document}}"
+    tracemalloc.start()
+    draft = parse(hostile, "latex")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [slot.keys for slot in draft.slots] == [["reis"]]
+    assert most < 50_000_000
+    # A macro round all of a long document is none of those.
+    words = "Boats are counted. " * 40_000
+    draft = parse(f"\\newcommand\\all[1]{{#1}} \\begin{{document}} \\all{{{words} \\cite{{reis}}}} \\end{{document}}", "latex")
+    assert [slot.keys for slot in draft.slots] == [["reis"]]
 
 
 def test_macros_of_ones_own() -> None:

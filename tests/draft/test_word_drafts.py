@@ -120,6 +120,17 @@ def test_what_was_read_can_be_read_again_as_text(tmp_path: Path) -> None:
     assert (again.title, again.slots, again.paragraphs) == (draft.title, draft.slots, draft.paragraphs)
 
 
+def test_notes_that_name_each_other_come_to_an_end(tmp_path: Path) -> None:
+    """Forty notes, each of which names the next one twice, would be a million million."""
+    notes = {
+        number: paragraph(f"Note {number}", word.footnote(number + 1), word.footnote(number + 1)) for number in range(2, 42)
+    }
+    notes[42] = paragraph("and the first again", word.footnote(2))
+    path = tmp_path / "draft.docx"
+    path.write_bytes(word.docx(paragraph("Boats", style="Title"), paragraph("Text", word.footnote(2), "."), footnotes=notes))
+    assert read(path).sources[""].count("Note") == 40
+
+
 def test_a_damaged_file_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
     whole = word.docx(paragraph("Title", style="Title"))
     for data in (whole.replace(b"word/document.xml", b"word/elsewhere.xml"), whole[: len(whole) // 2]):

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -259,3 +260,25 @@ def test_a_data_set_may_have_any_name(library: Library, tmp_path: Path, name: st
     info = library.info()
     assert (info["papers"], info["citations"], info["contexts"], info["waiting"]) == (5, 2, 2, 0)
     assert library.check().sound
+
+
+def test_folders_may_go_while_their_size_is_told(tmp_path: Path) -> None:
+    """As those of a server's jobs do."""
+    with Library(tmp_path / "library") as library:
+        library.take([])
+        stop = threading.Event()
+
+        def come_and_go() -> None:
+            while not stop.is_set():
+                for number in range(20):
+                    (library.folder / f"job{number}").mkdir()
+                for number in range(20):
+                    (library.folder / f"job{number}").rmdir()
+
+        others = threading.Thread(target=come_and_go)
+        others.start()
+        try:
+            assert all(library.info()["bytes"] > 0 for _ in range(300))
+        finally:
+            stop.set()
+            others.join()

@@ -148,6 +148,24 @@ def test_a_token_is_asked_for_where_there_is_one(tmp_path: Path) -> None:
         assert served.client.get("/api/health", headers={**shown, "Host": "desk.example"}).status_code == 200
 
 
+def test_the_browser_gets_the_token_and_other_people_do_not(tmp_path: Path) -> None:
+    """What a browser is started with stands in the list of processes."""
+    browser, noted = tmp_path / "browser", tmp_path / "noted"
+    browser.write_text(f'#!/bin/sh\nprintf "%s" "$*" > {noted}.part && mv {noted}.part {noted}\n')
+    browser.chmod(0o755)
+    with serving(tmp_path / "new", "--open", CITEWELL_TOKEN=f"{TOKEN}%&<", BROWSER=str(browser)) as served:
+        end = time.monotonic() + 20
+        while not noted.exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        opened = noted.read_text()
+        assert TOKEN not in opened
+        file = Path(urlsplit(opened).path)
+        assert file.stat().st_mode & 0o077 == 0
+        assert f"url={served.url}#token={TOKEN}%25%26%3C" in file.read_text()
+    assert not file.exists()
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
@@ -198,3 +216,40 @@ def test_what_takes_too_long_is_given_up_and_blocks_nobody(tmp_path: Path) -> No
             time.sleep(0.1)
         assert again.status_code == 200
         assert slow not in served.children()
+
+
+@pytest.mark.parametrize(("path", "field"), [("/api/draft/file", "file"), ("/api/add", "files")])
+def test_no_name_of_a_file_costs_a_process(tmp_path: Path, path: str, field: str) -> None:
+    """A client says how the name is encoded, so that it may hold half a character, which no JSON can."""
+    part = f'Content-Disposition: form-data; name="{field}"; filename="\\ud800.md"\r\n\r\nBoats [@?].\r\n'
+    headers = {"Content-Type": "multipart/form-data; boundary=x; charset=unicode_escape"}
+    with serving(tmp_path / "new", "--workers", "1", "--timeout", "8") as served:
+        answer = served.client.post(path, content=f"--x\r\n{part}--x--\r\n", headers=headers)
+        assert answer.status_code in (200, 202)
+        assert served.client.get("/api/health").status_code == 200
+
+
+def test_a_process_that_chokes_does_not_outlive_the_server(tmp_path: Path) -> None:
+    hostile = "\\begin{document} " + "\\(" * 500_000  # which takes minutes to read
+    with serving(tmp_path / "new", "--workers", "1", "--timeout", "1") as served:
+        while served.client.get("/api/health").status_code == 503:  # it is still loading
+            time.sleep(0.1)
+        (busy,) = (child for child in served.children() if not child.endswith(" nice"))
+        others = [child for child in served.children() if child != busy]
+        asks = threading.Thread(target=lambda: _cut_off(served, {"text": hostile, "form": "latex"}))
+        asks.start()
+        time.sleep(0.5)
+        served.process.kill()
+        asks.join()
+    end = time.monotonic() + 20
+    while Path(f"/proc/{busy.split()[0]}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    for other in others:  # which had nothing to do, and have left nothing
+        assert not Path(f"/proc/{other.split()[0]}").exists()
+        assert not Path(other.split()[-2]).exists()
+
+
+def _cut_off(served: Served, body: dict[str, str]) -> None:
+    with suppress(httpx.TransportError):
+        served.client.post("/api/draft", json=body)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import io
 import json
 import os
 import random
@@ -17,6 +20,8 @@ import pytest
 
 from citewell.library import Library
 from citewell.serve import shapes
+from citewell.serve.jobs import Jobs
+from citewell.serve.messages import RefusedError
 from tests.serve.served import Served, environment, serving
 
 KILLS = int(os.environ.get("CITEWELL_KILLS", "2"))
@@ -76,6 +81,63 @@ def test_a_job_waits_for_another_writer(tmp_path: Path) -> None:
                 time.sleep(0.05)
             assert found["state"] in ("waiting", "running")
         assert served.finished(job)["state"] == "done"
+
+
+def adding(served: Served) -> int:
+    """The process that works at a job, once there is one."""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        for child in served.children():
+            if "citewell.serve.adding" in child:
+                return int(child.split()[0])
+    raise AssertionError("no process works at the job")
+
+
+def test_a_job_whose_process_is_killed_is_taken_up_again(tmp_path: Path) -> None:
+    """As where a system that shuts down tells all processes of a service to end, the server being the last to hear it."""
+    many = b"".join(map(paper, range(3000)))
+    with serving(tmp_path / "new") as served:
+        job = served.client.post("/api/add", files={"files": ("x.jsonl", many)}).json()["job"]
+        os.kill(adding(served), signal.SIGTERM)
+        ended = served.finished(job)
+        assert (ended["state"], ended["result"]["papers"]) == ("done", 3000)
+
+        # One that no process survives ends all the same, and so does the next one.
+        job = served.client.post("/api/add", files={"files": ("x.jsonl", paper(1))}).json()["job"]
+        while served.client.get(f"/api/jobs/{job}").json()["state"] not in ("done", "failed"):
+            for child in served.children():
+                if "citewell.serve.adding" in child:
+                    os.kill(int(child.split()[0]), signal.SIGKILL)
+        ended = served.finished(job)
+        assert ended["state"] == "failed" and "without a word" in ended["message"]
+        assert served.added(("x.jsonl", paper(4000)))["state"] == "done"
+
+
+def test_nothing_of_an_upload_is_left_behind(tmp_path: Path) -> None:
+    jobs = tmp_path / "new" / "jobs"
+    with serving(tmp_path / "new") as served:
+        job = served.added(("x.jsonl", paper(1)))["id"]
+    # A server was killed after it had noted the end of the job, and while it took in another.
+    (jobs / job / f"{job}-0").write_bytes(paper(1))
+    (jobs / job / "citewell-copy").mkdir()
+    (jobs / "20260101-000000-00000000.part").mkdir()
+    with serving(tmp_path / "new") as served:
+        assert [each["id"] for each in served.client.get("/api/jobs").json()] == [job]
+        assert sorted(str(path.relative_to(jobs)) for path in jobs.rglob("*")) == [job, f"{job}/job.json", "server.lock"]
+
+
+def test_files_that_cannot_be_kept_do_not_fill_the_disk(tmp_path: Path) -> None:
+    class Damaged(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    Library(tmp_path / "new").take([])
+    jobs = Jobs(tmp_path / "new")
+    jobs.claim()
+    with pytest.raises(RefusedError, match="No space left") as refused:
+        asyncio.run(jobs.add([("a.bib", io.BytesIO(paper(1))), ("b.bib", Damaged())]))
+    assert refused.value.status == 507
+    assert [path.name for path in (tmp_path / "new" / "jobs").iterdir()] == ["server.lock"]
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])

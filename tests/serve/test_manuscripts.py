@@ -158,6 +158,17 @@ def test_archives_that_mean_harm_are_refused() -> None:
             uploads.read_upload("x.zip", zipped(dict.fromkeys(names, "x")))
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+@pytest.mark.parametrize("inner", ["main.tex", "word/document.xml"])
+def test_methods_that_unpack_everything_at_once_are_refused(method: int, inner: str) -> None:
+    """Of these a few hundred bytes become gigabytes before anybody can count them."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr(inner, "a" * 1_000_000)
+    with pytest.raises(RefusedError, match="not packed by Deflate"):
+        uploads.read_upload("x.zip", out.getvalue())
+
+
 def test_what_is_no_manuscript_is_told(served: Served) -> None:
     damaged = zipped({"main.tex": LATEX * 50})
     damaged = damaged[:200] + b"\xff" * 40 + damaged[240:]
@@ -167,6 +178,8 @@ def test_what_is_no_manuscript_is_told(served: Served) -> None:
         ("x.zip", damaged, "damaged"),
         ("x.zip", damaged[:300], "damaged"),
         ("x.zip", zipped({"a.png": "x"}), "holds no"),
+        ("x.zip", zipped({"\u00e4.tex": "x"}).replace("\u00e4".encode(), b"\xff\xfe"), "damaged"),
+        ("x.zip", zipped({"\u00e4.tex": "x"}).replace("\u00e4".encode(), b"\xff\xfe", 1), "damaged"),
         ("x.docx", zipped({"word/document.xml": "<not xml"}), "damaged Word file"),
     ):
         answer = served.client.post("/api/draft/file", files={"file": (name, data)})

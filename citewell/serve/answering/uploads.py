@@ -6,7 +6,6 @@ no name in it can lead out of, and its manuscript may take in only what lies the
 
 from __future__ import annotations
 
-import io
 import stat
 import tempfile
 import zipfile
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from citewell.draft import docx, form_of, parse, read
+from citewell.draft.archives import archive
 from citewell.draft.files import decoded
 from citewell.errors import CitewellError
 from citewell.papers import Draft
@@ -50,7 +50,7 @@ def read_upload(name: str, data: bytes) -> Draft:
             return docx.read(data, name)
         if data.startswith(b"PK\x03\x04"):
             return _project(data)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, UnicodeDecodeError) as error:
         raise RefusedError(422, f"{name} is a damaged or locked archive ({error}); save it anew") from None
     text, _ = decoded(data)
     if "\x00" in text:
@@ -61,10 +61,10 @@ def read_upload(name: str, data: bytes) -> Draft:
 
 
 def _project(data: bytes) -> Draft:
-    with tempfile.TemporaryDirectory(prefix="citewell-") as place, zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with tempfile.TemporaryDirectory(prefix="citewell-") as place, archive(data) as packed:
         folder = Path(place).resolve()
         found = {}
-        for inner, text in _texts(archive):
+        for inner, text in _texts(packed):
             path = folder / inner
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,15 +78,15 @@ def _project(data: bytes) -> Draft:
             raise RefusedError(422, str(error).replace(f"{folder}/", "")) from None
 
 
-def _texts(archive: zipfile.ZipFile) -> Iterator[tuple[PurePosixPath, bytes]]:
+def _texts(packed: zipfile.ZipFile) -> Iterator[tuple[PurePosixPath, bytes]]:
     """The texts in an archive, of a name that leads nowhere else; their bytes are counted as they come out of it."""
     left = _MOST_BYTES
-    for info in archive.infolist()[:_MOST_FILES]:
+    for info in packed.infolist()[:_MOST_FILES]:
         inner = PurePosixPath(info.filename)
         if inner.suffix.lower() not in _TEXTS or not _is_plain(info, inner):
             continue
         pieces = []
-        with archive.open(info) as stream:
+        with packed.open(info) as stream:
             while piece := stream.read(_CHUNK):
                 left -= len(piece)
                 if left < 0:

@@ -9,6 +9,7 @@ from msgspec.json import encode
 
 from citewell.serve import shapes
 from citewell.serve.desk import OneDesk
+from citewell.serve.routes.naming import called
 
 router = APIRouter(tags=["adding"])
 
@@ -21,7 +22,7 @@ async def add(
 
     The answer comes when the files are safe on disk; GET /api/jobs/{id} tells how far the adding is.
     """
-    job = await desk.jobs.add([((each.filename or "file")[:200], each.file) for each in files])
+    job = await desk.jobs.add([(called(each), each.file) for each in files])
     return _json({"job": job}, 202)
 
 

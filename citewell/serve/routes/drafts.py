@@ -8,6 +8,7 @@ from fastapi import APIRouter, File, Request, Response, UploadFile
 
 from citewell.serve import shapes
 from citewell.serve.desk import OneDesk
+from citewell.serve.routes.naming import called
 
 router = APIRouter(tags=["drafts"])
 
@@ -25,7 +26,7 @@ async def draft_file(
     desk: OneDesk,
 ) -> Response:
     """The same for a file, and its text."""
-    return await desk.ask(request, "draft-file", {"name": (file.filename or "the file")[:200]}, await file.read())
+    return await desk.ask(request, "draft-file", {"name": called(file)}, await file.read())
 
 
 @router.post("/api/check", response_model=shapes.Findings)

@@ -1,0 +1,127 @@
+"""Clients that keep a connection and never come to the point."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+
+from citewell.serve import connections
+from citewell.serve.security import Token
+
+TOKEN = "a-token-of-many-letters"
+
+
+async def _answer(scope: object, receive: object, send: object) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})  # type: ignore[operator]
+    for _ in range(200):
+        await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})  # type: ignore[operator]
+    await send({"type": "http.response.body", "body": b""})  # type: ignore[operator]
+
+
+@pytest.fixture
+def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Where a server listens whose patience is short; what it guards is a large answer."""
+    monkeypatch.setattr(connections, "_HEAD_SECONDS", 0.4)
+    monkeypatch.setattr(connections, "_READ_SECONDS", 0.4)
+    monkeypatch.setattr(connections, "MOST", 5)
+    config = uvicorn.Config(Token(_answer, TOKEN), http=connections.Connection, lifespan="off", log_level="critical")  # type: ignore[arg-type]
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
+        thread.start()
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        thread.join(20)
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=10)
+
+
+def is_ended(found: socket.socket) -> bool:
+    """Whether the server ends the connection before it is asked for anything."""
+    try:
+        while found.recv(1 << 20):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+    return True
+
+
+def test_one_that_asks_for_nothing_is_ended(port: int) -> None:
+    with connected(port) as silent:
+        assert is_ended(silent)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: x\r\n", b"A: b\r\n"),
+        (b"", b"\r\n"),
+        (b"POST /api/add HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n", b"a"),  # refused for its lack of a token
+    ],
+)
+def test_one_that_comes_a_byte_at_a_time_is_ended(port: int, first: bytes, then: bytes) -> None:
+    began = time.monotonic()
+    with connected(port) as slow, pytest.raises(ConnectionError):
+        slow.sendall(first)
+        while time.monotonic() - began < 10:
+            slow.sendall(then)
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("head", [b"GET / HTTP/1.1\r\nHost: x\r\nA: ", b"GET /", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 1000])
+def test_a_head_without_end_is_refused(port: int, head: bytes) -> None:
+    with connected(port) as endless:
+        endless.sendall(head)
+        try:
+            for _ in range(100):
+                endless.sendall(b"a" * 10_000 if not head.endswith(b"\n") else b"A: b\r\n" * 1000)
+        except ConnectionError:
+            return
+        assert b" 400 " in endless.recv(1000)
+
+
+def test_one_that_does_not_read_is_ended(port: int) -> None:
+    with connected(port) as deaf:
+        deaf.sendall(f"GET /api/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+        time.sleep(2)
+        read = b""
+        with pytest.raises(ConnectionError):
+            while piece := deaf.recv(1 << 20):
+                read += piece
+            assert not read.endswith(b"0\r\n\r\n")
+            raise ConnectionError
+        assert len(read) < 20_000_000
+
+
+def test_one_that_reads_slowly_gets_everything_and_may_ask_again(port: int) -> None:
+    with connected(port) as steady:
+        for _ in range(2):
+            steady.sendall(f"GET /api/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+            read = b""
+            while not read.endswith(b"0\r\n\r\n"):
+                piece = steady.recv(1 << 18)
+                assert piece
+                read += piece
+                time.sleep(0.002)
+            assert read.count(b"x" * 100_000) == 200
+
+
+def test_more_than_there_is_room_for_are_closed(port: int) -> None:
+    held = [connected(port) for _ in range(8)]
+    try:
+        began = time.monotonic()
+        assert is_ended(held[-1])
+        assert time.monotonic() - began < 0.3
+    finally:
+        for each in held:
+            each.close()
