@@ -45,7 +45,7 @@ class Sentences(Dense):
     def _kept(self, request: Request, papers: Sequence[int]) -> dict[int, Floats]:
         """How near the sentences of each paper are, as far as the library has their vectors."""
         near = self._near(request)
-        if near is None:
+        if near is None or not papers:
             return {num: np.zeros(0, np.float32) for num in papers}
         cosines, counts = near.all_cosines(self._vector(request), np.array(papers, np.int64))
         return dict(zip(papers, np.split(cosines, np.cumsum(counts)[:-1]), strict=True))

@@ -58,6 +58,13 @@ def test_sentences_are_ranked_with_kept_vectors_and_without(library: Library, ke
     assert found[:2] == [("one", 1), ("two", 1)] and len(found) == 6
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_of_no_papers_there_are_no_sentences(library: Library, kept: bool) -> None:
+    if kept:
+        encode(library, Letters(), "sentences")
+    assert places(library, Sentences("letters", may_lack=True), []) == []
+
+
 def test_papers_lift_their_sentences_and_are_lifted_by_them(library: Library) -> None:
     one, two, none = (library.number(name) for name in ("one", "two", "none"))
     ranking = Ranking(np.array([none, two, one]), np.array([3.0, 2.9, 2.8], np.float32))

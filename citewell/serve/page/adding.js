@@ -10,19 +10,21 @@ const LOOK_AGAIN = 400;
 /** Make the area for files work; `added()` is called when the library has grown. */
 export function adding(added) {
   const area = $("add-area");
+  const view = $("library-view"); // a file may be dropped anywhere on it
   const take = (files) => files.length && bring([...files], added);
   $("add").addEventListener("click", () => $("add-files").click());
   $("add-files").addEventListener("change", () => {
     take($("add-files").files);
     $("add-files").value = "";
   });
-  area.addEventListener("dragover", (event) => (event.preventDefault(), area.classList.add("over")));
-  area.addEventListener("dragleave", () => area.classList.remove("over"));
-  area.addEventListener("drop", (event) => {
-    event.preventDefault();
-    area.classList.remove("over");
-    take(event.dataTransfer.files);
-  });
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    view.addEventListener(name, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      area.classList.toggle("over", name === "dragover");
+      if (name === "drop") take(event.dataTransfer.files);
+    });
+  }
   resume(added);
 }
 
@@ -44,8 +46,10 @@ async function bring(files, added) {
 async function resume(added) {
   try {
     const jobs = await get("jobs");
-    for (const job of jobs.filter(({ state }) => state === "waiting" || state === "running"))
-      watch(job.id, lineFor("Import"), added).catch(complain);
+    for (const job of jobs.filter(({ state }) => state === "waiting" || state === "running")) {
+      const line = lineFor("Import");
+      watch(job.id, line, added).catch((error) => line.fail(error.message));
+    }
   } catch (error) {
     complain(error);
   }
@@ -53,7 +57,7 @@ async function resume(added) {
 
 async function watch(id, line, added) {
   for (;;) {
-    const job = await get(`jobs/${encodeURIComponent(id)}`);
+    const job = await get(`jobs/${encodeURIComponent(id)}`).catch(away);
     if (job.state === "done") {
       line.done(job.message || "Done");
       return added();
@@ -62,6 +66,12 @@ async function watch(id, line, added) {
     line.progress(job);
     await rest(LOOK_AGAIN);
   }
+}
+
+/** An import outlives the server that does not answer now, and is looked for until one does. */
+function away(error) {
+  if (error.name !== "AwayError") throw error;
+  return { state: "waiting", message: "Waiting for the server …" };
 }
 
 /** One import on the page. */

@@ -6,17 +6,20 @@
 import { $, byline, counted, h } from "./dom.js";
 import { shifted } from "./edits.js";
 import { keep, recalled } from "./memory.js";
-import { complain } from "./notices.js";
+import { complain, tell } from "./notices.js";
 import { save } from "./saving.js";
 import { posted } from "./server.js";
 
 const FORMATS = { bibtex: "references.bib", ris: "references.ris", csl: "references.json" };
-const PLACED = ["insert", "save-draft", "save-bibliography"]; // what needs a place in the draft
 
 export class Chosen {
-  /** Calls `changed()` when the list is another, `go(place)` to show a place, `open(paper)` to show a paper; `nameOf(place)` is its line. */
-  constructor({ changed, go, open, nameOf }) {
-    Object.assign(this, { changed, go, open, nameOf });
+  /**
+   * Calls `changed()` when the list is another, `go(place)` to show a place, `open(paper)` to show a paper; `draft` tells a place's
+   * line, `nameOf(place)`, where else a paper stands, `standing(id)`, and what there is to save, `has()`.
+   */
+  constructor({ changed, go, open, draft }) {
+    Object.assign(this, { changed, go, open, draft });
+    this.removed = null;
     /** Papers in brief, each with its `places`: `{file, begin, end}` in units of a file of the draft. */
     this.papers = recalled("chosen", []);
     for (const [format, name] of Object.entries(FORMATS)) {
@@ -69,7 +72,7 @@ export class Chosen {
 
   /** Move the places with an edit of a file; one that the edit took away is forgotten, its paper stays. */
   follow(edit, file) {
-    for (const paper of this.papers) {
+    for (const paper of this.#all) {
       paper.places = paper.places.map((place) => (place.file === file ? followed(place, edit) : place)).filter(Boolean);
     }
     keep("chosen", this.papers);
@@ -78,7 +81,21 @@ export class Chosen {
 
   /** Forget all places: the draft is another one, or has the citations in it. */
   unplace() {
-    for (const paper of this.papers) paper.places = [];
+    for (const paper of this.#all) paper.places = [];
+    this.#settle();
+  }
+
+  /** The places that each paper has in a file, to be put back by `replace`. */
+  placesIn(file) {
+    return new Map(this.papers.map(({ id, places }) => [id, places.filter((place) => place.file === file)]));
+  }
+
+  /** Give papers the places in a file that they had; one that was chosen since keeps its own. */
+  replace(file, places) {
+    for (const paper of this.papers) {
+      const here = places.get(paper.id);
+      if (here) paper.places = [...paper.places.filter((place) => place.file !== file), ...here];
+    }
     this.#settle();
   }
 
@@ -103,31 +120,52 @@ export class Chosen {
   /** Draw the list. */
   show() {
     const none = !this.papers.length;
-    const placed = this.files.length;
+    const placed = this.files.length > 0;
+    const has = this.draft.has();
+    const ready = { insert: placed, "save-draft": has.text, "save-bibliography": placed || has.bibliography };
     $("chosen-title").textContent = none ? "Chosen" : `Chosen: ${counted(this.papers.length, "paper")}`;
     $("chosen-empty").hidden = !none;
     $("chosen-list").replaceChildren(...this.papers.map((paper) => this.#line(paper)));
     for (const button of $("leaving").querySelectorAll("button")) {
-      button.disabled = PLACED.includes(button.id) ? !placed : none;
+      button.disabled = !(ready[button.id] ?? !none);
     }
   }
 
   #line(paper) {
     const places = paper.places.map((place) =>
-      h("button", { type: "button", class: "link", click: () => this.go(place) }, this.nameOf(place)),
+      h("button", { type: "button", class: "link", click: () => this.go(place) }, this.draft.nameOf(place)),
     );
     return h(
       "li",
       {},
       h("button", { type: "button", class: "title", click: () => this.open(paper) }, paper.title || paper.id),
       h("span", { class: "byline" }, byline(paper)),
-      h("span", { class: "places" }, places.length ? places : "bibliography only"),
+      h("span", { class: "places" }, places.length ? places : this.draft.standing(paper.id)),
       h(
         "button",
-        { type: "button", class: "close", "aria-label": `Remove ${paper.title}`, click: () => this.remove(paper.id) },
+        { type: "button", class: "close", "aria-label": `Remove ${paper.title}`, click: () => this.#takeAway(paper) },
         "×",
       ),
     );
+  }
+
+  /** Remove a paper by its own button, in a way that can be undone; the focus goes to the next one. */
+  #takeAway(paper) {
+    const at = this.papers.indexOf(paper);
+    this.remove(paper.id);
+    this.removed = paper;
+    const closing = $("chosen-list").querySelectorAll(".close");
+    (closing[Math.min(at, closing.length - 1)] ?? $("draft")).focus({ preventScroll: true });
+    const act = () => {
+      if (!this.has(paper.id)) this.papers.splice(at, 0, paper);
+      this.#settle();
+    };
+    tell(`Removed: ${paper.title || paper.id}`, { name: "Undo", act });
+  }
+
+  /** The papers, and the one that may come back. */
+  get #all() {
+    return this.removed && !this.papers.includes(this.removed) ? [...this.papers, this.removed] : this.papers;
   }
 
   async #save(format, name) {

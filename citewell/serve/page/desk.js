@@ -16,6 +16,7 @@ import { announce, complain, tell } from "./notices.js";
 import { Offsets } from "./offsets.js";
 import { placeAt } from "./place.js";
 import { save } from "./saving.js";
+import { Undoing } from "./undoing.js";
 import { get } from "./server.js";
 
 const SUGGESTIONS = 10;
@@ -23,6 +24,7 @@ const OF_MINE = 100; // so many are asked for where only those of one's own bibl
 const NAMED = 500; // the server takes no more names than this in one question
 const MOST = { title: 2000, abstract: 50_000, context: 20_000 }; // nor longer texts than these
 const OPENING = 4000;
+const LONGER = 30; // seconds to undo what took a draft away
 const LONGEST = 60; // no word is longer
 
 export class Desk {
@@ -31,6 +33,7 @@ export class Desk {
     this.asked = this.shown = "";
     this.relatedTo = null;
     this.dismissed = new Map(recalled("dismissed", []));
+    this.undoing = new Undoing();
     this.filters = new Filters(() => this.ask());
     this.asking = new Asking({ show: (answer, stage) => this.#answered(answer, stage), fail: (error) => this.#failed(error) });
     this.listing = new Listing({
@@ -44,17 +47,21 @@ export class Desk {
       leave: () => this.leave(),
     });
     this.manuscript = new Manuscript({
-      edited: (edit) => (this.chosen.follow(edit, this.manuscript.file), this.ask({ typing: true })),
+      edited: (edit, before) => (this.#follow(edit, before), this.ask({ typing: true })),
       moved: () => this.ask(),
-      read: () => this.ask({ typing: true }),
+      read: () => (this.chosen.show(), this.ask({ typing: true })),
       audited: () => this.#show(),
-      opened: (another) => (another ? this.chosen.unplace() : this.chosen.show(), this.ask()),
+      opened: (before) => this.#opened(before),
     });
     this.chosen = new Chosen({
       changed: () => (this.#show(), this.listing.again()),
       go: (place) => this.manuscript.go(place),
       open,
-      nameOf: (place) => this.manuscript.nameOf(place),
+      draft: {
+        nameOf: (place) => this.manuscript.nameOf(place),
+        standing: (id) => this.#standing(id),
+        has: () => ({ text: !this.manuscript.isEmpty, bibliography: Boolean(this.manuscript.bibliography.trim()) }),
+      },
     });
     this.#listen();
   }
@@ -87,6 +94,7 @@ export class Desk {
   cite(paper) {
     const place = this.place.kind === "whole" ? undefined : this.place;
     if (this.isChosen(paper.id)) {
+      this.undoing.forget(); // or it would bring this choice back too
       this.chosen.remove(paper.id, place);
       announce(`No longer cited: ${paper.title}`);
     } else {
@@ -100,6 +108,12 @@ export class Desk {
     return this.place.kind === "whole" ? this.chosen.has(id) : this.chosen.isAt(id, this.place);
   }
 
+  /** Where `cite` would put a paper, in words. */
+  where() {
+    if (this.place.kind === "whole") return "for the bibliography, at no place of the text";
+    return `for ${nameOf(this.place)}, ${this.manuscript.nameOf(this.place)}`;
+  }
+
   /** Do not show a paper for this draft again. */
   dismiss(paper) {
     this.dismissed.set(paper.id, paper.title);
@@ -111,7 +125,10 @@ export class Desk {
   /** Show what is near a paper in place of the suggestions. */
   async related(paper) {
     this.asking.stop();
-    this.before ??= this.listing.answer;
+    this.before ??= this.listing.answer && {
+      answer: this.listing.waiting ?? this.listing.answer,
+      refined: $("stage").dataset.stage === "refined",
+    };
     this.relatedTo = paper;
     this.#show();
     showStage("asking");
@@ -139,15 +156,22 @@ export class Desk {
     this.relatedTo = this.before = null;
     this.#show();
     if (!before) return ((this.asked = ""), this.ask());
-    this.listing.put(before);
-    showStage("refined");
+    this.listing.put(before.answer);
+    if (before.refined) {
+      showStage("refined");
+    } else {
+      this.asked = ""; // it was called off before it was refined
+      this.ask();
+    }
     return this.listing.focusOn(id);
   }
 
   /** Put the chosen citations into the text, as if they had been typed. */
   async insert() {
     const texts = new Map();
-    let { bibliography } = this.manuscript;
+    const { file: shown, text: before, bibliography: had } = this.manuscript;
+    const places = this.chosen.placesIn(shown);
+    let bibliography = had;
     for (const file of this.chosen.files) {
       const answer = await this.#accepted(file, bibliography);
       texts.set(file, answer.text);
@@ -155,14 +179,23 @@ export class Desk {
     }
     this.chosen.unplace();
     this.manuscript.rewrite(texts, bibliography);
-    tell("The citations are in the text, and their entries in the bibliography. Undo (Ctrl Z) takes them out of the text.");
+    if (texts.has(shown)) {
+      const alone = texts.size === 1;
+      const after = this.chosen.placesIn(shown);
+      this.undoing.remember(shown, before, { places, bibliography: alone ? { is: bibliography, was: had } : undefined });
+      this.undoing.remember(shown, this.manuscript.text, {
+        places: after,
+        bibliography: alone ? { is: had, was: bibliography } : undefined,
+      });
+    }
+    tell("The citations are in the text, and their entries in the bibliography. Undo (Ctrl Z) takes them out again.");
   }
 
   #listen() {
     const acts = {
       insert: () => this.insert(),
-      "save-draft": async () => save(this.manuscript.fileName("-cited"), (await this.#accepted()).text),
-      "save-bibliography": async () => save(this.manuscript.fileName("", "bib"), await this.#bibliography()),
+      "save-draft": async () => save(this.manuscript.fileName("-cited"), await this.#cited()),
+      "save-bibliography": async () => save(this.manuscript.bibliographyName, await this.#bibliography()),
     };
     for (const [name, act] of Object.entries(acts)) $(name).addEventListener("click", () => act().catch(complain));
     $("whole").addEventListener("change", () => this.ask());
@@ -193,14 +226,21 @@ export class Desk {
     this.before = null;
     if (suggestions.length) this.listing.show({ suggestions, start: nameOf(this.place) }, { fresh: this.shown !== this.asked });
     else if (stage === "refined") this.#nothing();
+    else if (this.shown !== this.asked) this.listing.empty(h("p", {}, "No quick answer; looking more closely …"));
     this.shown = this.asked;
     if (stage === "refined") announce(`${counted(suggestions.length, "suggestion")}: ${headingOf(this.place)}`);
   }
 
   #failed(error) {
+    const current = this.shown === this.asked && this.listing.suggestions.length > 0;
     this.asked = "";
-    showStage("failed");
+    showStage(current ? "unrefined" : "failed");
     complain(error);
+    if (current) return;
+    // The list on the page is of another place, and must not be taken for this one's.
+    const again = h("button", { type: "button", click: () => this.ask() }, "Ask again");
+    const away = error.name === "AwayError";
+    this.listing.empty(h("p", {}, away ? "Suggestions come when the server answers again." : again));
   }
 
   #nothing() {
@@ -260,6 +300,62 @@ export class Desk {
     this.ask();
   }
 
+  /** Move what was chosen with an edit; one that undoes or redoes what cost places gives them back. */
+  #follow(edit, before) {
+    const { manuscript, chosen, undoing } = this;
+    const { file, text } = manuscript;
+    const places = chosen.placesIn(file);
+    chosen.follow(edit, file);
+    const kept = undoing.recalled(file, text);
+    if (kept) {
+      chosen.replace(file, kept.places);
+      if (kept.bibliography?.is === manuscript.bibliography) manuscript.bibliography = kept.bibliography.was;
+    } else if (many(chosen.placesIn(file)) < many(places)) {
+      undoing.remember(file, before, { places });
+    }
+  }
+
+  /** Where a chosen paper without a place stands. */
+  #standing(id) {
+    const { reading } = this.manuscript;
+    if (reading.slots.some(({ papers }) => papers?.includes(id))) return "cited in the text";
+    return reading.known().includes(id) ? "in your bibliography" : "bibliography only";
+  }
+
+  /** A text is on the desk: in place of what was there `before`, where it is another draft. */
+  #opened(before) {
+    this.undoing.forget();
+    if (!before) {
+      this.chosen.show();
+      return this.ask();
+    }
+    const { dismissed } = this;
+    const papers = structuredClone(this.chosen.papers);
+    if (before.name !== this.manuscript.name) {
+      this.dismissed = new Map();
+      this.#dismissedChanged();
+    }
+    this.chosen.unplace();
+    this.ask();
+    if (!before.text.trim()) return undefined;
+    const act = () => this.#back(before, papers, dismissed);
+    return tell(`${this.manuscript.name} took the place of ${before.name || "your draft"}.`, { name: "Undo", act }, LONGER);
+  }
+
+  /** Put a draft back on the desk, and what was chosen and dismissed for it. */
+  #back(kept, papers, dismissed) {
+    this.dismissed = dismissed;
+    this.#dismissedChanged();
+    this.manuscript.open(kept);
+    this.chosen.restore(papers);
+  }
+
+  /** The file that is shown, with its citations in it. */
+  async #cited() {
+    if (!this.chosen.files.length) return this.manuscript.text;
+    return (await this.#accepted()).text;
+  }
+
   /** A file of the draft with its citations in it, and a bibliography with their entries. */
   async #accepted(file = this.manuscript.file, bibliography = this.manuscript.bibliography) {
     const text = this.manuscript.textOf(file);
@@ -287,15 +383,12 @@ export class Desk {
     this.#dismissedChanged();
     this.manuscript.open({ text: "" });
     this.manuscript.editor.area.focus();
-    const act = () => {
-      this.dismissed = dismissed;
-      this.#dismissedChanged();
-      this.manuscript.open(kept);
-      this.chosen.restore(papers);
-    };
-    tell("The desk is empty.", { name: "Undo", act });
+    tell("The desk is empty.", { name: "Undo", act: () => this.#back(kept, papers, dismissed) }, LONGER);
   }
 }
+
+/** How many places there are in all. */
+const many = (places) => [...places.values()].flat().length;
 
 const distinct = (names) => [...new Set(names)].slice(0, NAMED);
 

@@ -8,10 +8,13 @@ import { post, upload } from "./server.js";
 const BIBLIOGRAPHY = /\.(?:bib|bibtex)$/i;
 const WRITING = /\.(?:tex|ltx|latex|md|markdown|qmd|rmd|txt)$/i;
 
-/** Tell the files of one drop apart: the draft and its bibliography. */
-export function sorted(files) {
-  const bibliography = files.find((file) => BIBLIOGRAPHY.test(file.name));
-  return { bibliography, draft: files.find((file) => file !== bibliography && !BIBLIOGRAPHY.test(file.name)) };
+/** Tell the files of one drop apart: the draft (of several, that which begins a document), its bibliographies, and the rest. */
+export async function sorted(files) {
+  const bibliographies = files.filter((file) => BIBLIOGRAPHY.test(file.name));
+  const drafts = files.filter((file) => !bibliographies.includes(file));
+  const begins = await Promise.all(drafts.map(async (file) => (await file.text()).includes("\\documentclass")));
+  const draft = drafts[Math.max(0, begins.indexOf(true))];
+  return { draft, bibliographies, rest: drafts.filter((file) => file !== draft) };
 }
 
 /** Read a draft from a file: its texts as a text area will have them, and its bibliography where the file brought one. */
@@ -20,12 +23,14 @@ export async function opened(file) {
   const plain = (each) => each.replace(/\r\n?/g, "\n");
   const pairs = Object.entries(files ?? {}).map(([name, each]) => [name, plain(each)]);
   const others = Object.fromEntries(pairs.filter(([name]) => WRITING.test(name)));
-  const bibliography = pairs
-    .filter(([name]) => BIBLIOGRAPHY.test(name))
-    .map(([, each]) => each)
-    .join("\n");
-  return { text: plain(text), form, others, bibliography, about: { title, abstract, authors } };
+  const bibliographies = pairs.filter(([name]) => BIBLIOGRAPHY.test(name));
+  const bibliography = bibliographies.map(([, each]) => each).join("\n");
+  const entries = nameOf(bibliographies.map(([name]) => name));
+  return { text: plain(text), form, others, bibliography, entries, about: { title, abstract, authors } };
 }
+
+/** The name of the file that bibliographies came in, where it was one: the draft asks for it by that name. */
+export const nameOf = (names) => (names.length === 1 ? names[0].split("/").at(-1) : "");
 
 /** What the server reads in a text. */
 export function read(text, form, bibliography, signal) {

@@ -6,10 +6,11 @@
 import { h } from "./dom.js";
 import { difference, survivors } from "./edits.js";
 
+const LONG = 50; // lines
 const NOTHING = "\u200b"; // an empty line takes room in the mirror too
 
 export class Editor {
-  /** `changed(edit)` is called when the text changes, `moved()` when only the cursor does. */
+  /** `changed(edit, before)` is called when the text changes, `moved()` when only the cursor does. */
   constructor(area, mirror, { changed, moved }) {
     Object.assign(this, { area, mirror, changed, moved });
     this.text = area.value;
@@ -37,6 +38,7 @@ export class Editor {
     this.at = Math.min(cursor, this.text.length);
     this.area.setSelectionRange(this.at, this.at);
     this.mark([]);
+    this.reveal(this.at);
   }
 
   /** Change the text as if it had been typed: one step for undo. */
@@ -45,11 +47,11 @@ export class Editor {
     this.area.focus();
     this.area.setSelectionRange(edit.begin, edit.end);
     const piece = text.slice(edit.begin, edit.end + edit.moved);
-    // The command is old and loved: nothing else lets a page change a text area and leave undo whole.
-    if (!document.execCommand(piece ? "insertText" : "delete", false, piece)) {
-      this.area.setRangeText(piece, edit.begin, edit.end, "end");
-      this.#edited();
-    }
+    // The commands are old and loved: nothing else lets a page change a text area and leave undo whole.
+    document.execCommand(...commandFor(piece));
+    if (this.area.value === text) return;
+    this.area.value = text;
+    this.#edited();
   }
 
   /** Put the cursor at a stretch and show it. */
@@ -136,12 +138,23 @@ export class Editor {
   }
 
   #edited() {
-    const edit = difference(this.text, this.area.value);
+    const before = this.text;
+    const edit = difference(before, this.area.value);
     this.text = this.area.value;
     this.at = this.area.selectionStart;
     this.mark(survivors(this.marks, edit));
-    this.changed(edit);
+    this.changed(edit, before);
   }
+}
+
+/**
+ * What puts a piece of text in. As typing, each line costs more than the one before (a chapter takes ten seconds); a long piece goes
+ * in at once as HTML, of which a text area takes the text alone, and in which every sign that could begin mark-up stands for itself.
+ */
+function commandFor(piece) {
+  if (!piece) return ["delete"];
+  if (piece.split("\n").length < LONG) return ["insertText", false, piece];
+  return ["insertHTML", false, piece.replaceAll("&", "&amp;").replaceAll("<", "&lt;")];
 }
 
 /** The lines of a text, each with its share of the marks, and where they start. */

@@ -13,7 +13,8 @@ const STAGES = {
   asking: "Looking …",
   quick: "Quick answer, refining …",
   refined: "Refined",
-  failed: "No answer: change the text or the filters to ask again",
+  failed: "No answer",
+  unrefined: "Quick answer, which could not be refined",
 };
 const [LEFT, RIGHT, WHOLE] = [110, 50, 160];
 
@@ -47,5 +48,5 @@ function context({ query }, title) {
   if (after === undefined) return [said.length > WHOLE ? `${said.slice(0, WHOLE).replace(/\s\S*$/, "")} …` : said];
   const left = before.length > LEFT ? `… ${before.slice(-LEFT).replace(/^\S*\s/, "")}` : before;
   const right = after.length > RIGHT ? `${after.slice(0, RIGHT).replace(/\s\S*$/, "")} …` : after;
-  return [left, h("span", { class: "spot" }, "here"), right];
+  return [left, h("span", { class: "spot" }, "here"), right.replace(/^\s+(?=[.,;:!?)])/, "")];
 }

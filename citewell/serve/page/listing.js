@@ -31,6 +31,7 @@ export class Listing {
       this.waiting = sameList(this.suggestions, answer.suggestions) && !this.#richer(answer) ? null : answer;
     } else {
       this.put(answer);
+      if (fresh) this.list.scrollTop = 0;
     }
     this.#showWaiting();
   }
@@ -101,6 +102,7 @@ export class Listing {
 
   #showWaiting() {
     $("take").hidden = !this.waiting;
+    $("stage").hidden = Boolean(this.waiting); // which says how far the list is that waits
     if (!this.waiting) return;
     const order = new Map(this.suggestions.map(({ id }, at) => [id, at]));
     const moved = this.waiting.suggestions.filter(({ id }, at) => order.get(id) !== at).length;
@@ -112,7 +114,7 @@ export class Listing {
     return size(answer.suggestions) !== size(this.suggestions);
   }
 
-  /** Whether a hand is at the list: the focus is in it, or the pointer, and nothing was typed since it last moved. */
+  /** Whether a hand is at the list: the focus is in it, or the pointer, and no key was pressed elsewhere since it last moved. */
   #held() {
     return this.list.contains(document.activeElement) || (this.over && this.pointed > this.typed);
   }
@@ -127,6 +129,9 @@ export class Listing {
     });
     this.list.addEventListener("focusout", (event) => {
       if (!panel.contains(event.relatedTarget) && !this.over) this.take();
+    });
+    document.addEventListener("keydown", ({ target }) => {
+      if (!panel.contains(target)) this.typed = performance.now();
     });
     $("draft").addEventListener("input", () => (this.typed = performance.now()));
   }

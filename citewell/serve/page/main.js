@@ -26,6 +26,7 @@ const library = new LibraryView({
 dialog.acts = {
   cite: (paper) => desk.cite(paper),
   isChosen: (id) => desk.isChosen(id),
+  where: () => desk.where(),
   related: (paper) => {
     location.hash = "#desk";
     desk.related(paper);
@@ -73,6 +74,7 @@ whenAwayOrBack((away) => {
   if (away) return;
   lookAtServer();
   desk.askAgain();
+  if (!$("library-view").hidden) library.show();
 });
 for (const link of document.querySelectorAll(".skip")) {
   link.addEventListener("click", (event) => {
@@ -83,8 +85,9 @@ for (const link of document.querySelectorAll(".skip")) {
   });
 }
 addEventListener("hashchange", show);
-// A file dropped beside its area must not replace the page.
-for (const name of ["dragover", "drop"]) addEventListener(name, (event) => event.preventDefault());
+// A file dropped beside its area must not replace the page; words that are dragged go where they are dropped.
+for (const name of ["dragover", "drop"])
+  addEventListener(name, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
 show();
 desk.manuscript.start();
 lookAtServer();

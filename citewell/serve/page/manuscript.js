@@ -18,15 +18,15 @@ const FORMS = { latex: "LaTeX", markdown: "Markdown", docx: "Word", text: "plain
 const ENDINGS = { latex: "tex", markdown: "md" };
 
 export class Manuscript {
-  /** Calls `edited(edit)` on typing, `moved()` when the cursor moves, `read()` and `audited()` when the server has, `opened(another)` for a text that was opened. */
+  /** Calls `edited(edit, before)` on typing, `moved()` when the cursor moves, `read()` and `audited()` when the server has, `opened(before)` for a text that was opened, in place of the one `before` where it is another draft's. */
   constructor({ edited, moved, read, audited, opened }) {
     Object.assign(this, { edited, read, audited, opened });
     this.reading = new Reading();
-    this.name = this.form = this.bibliography = this.file = "";
+    this.name = this.form = this.bibliography = this.entries = this.file = "";
     this.others = {};
     this.about = {};
     this.extra = [];
-    this.editor = new Editor($("draft"), $("mirror"), { changed: (edit) => this.#edited(edit), moved });
+    this.editor = new Editor($("draft"), $("mirror"), { changed: (edit, before) => this.#edited(edit, before), moved });
     this.#listen();
   }
 
@@ -44,8 +44,8 @@ export class Manuscript {
 
   /** Everything that is kept of it. */
   get kept() {
-    const { text, name, form, bibliography, cursor, file, others, about } = this;
-    return { text, name, form, bibliography, cursor, file, others, about };
+    const { text, name, form, bibliography, entries, cursor, file, others, about } = this;
+    return { text, name, form, bibliography, entries, cursor, file, others, about };
   }
 
   /** Begin where the last visit ended. */
@@ -54,34 +54,39 @@ export class Manuscript {
   }
 
   /**
-   * Put a text on the desk: the one that was kept, or `another`. It is one `file` of the draft, "" for the main one; `others` has
-   * the texts of the rest, and `about` what the whole draft says of itself.
+   * Put a text on the desk: the one that was kept, or another in place of what was there `before`. It is one `file` of the draft,
+   * "" for the main one; `others` has the texts of the rest, `about` what the whole draft says of itself, and `entries` is the name
+   * of its bibliography's file.
    */
-  open({ text, name = "", form = "", bibliography = "", cursor = 0, file = "", others = {}, about = {} }, another = false) {
-    Object.assign(this, { name, form, bibliography, file, others, about, reading: new Reading() });
+  open(draft, before) {
+    const { text, name = "", form = "", bibliography = "", entries = "", cursor = 0, file = "", others = {}, about = {} } = draft;
+    Object.assign(this, { name, form, bibliography, entries, file, others, about, reading: new Reading() });
     this.editor.open(text, cursor);
     this.#showFiles();
     this.#keep();
-    this.opened(another);
+    this.opened(before);
     this.readSoon(0);
   }
 
   /** Open what was dropped or picked: a draft, its bibliography, or both. */
   async take(files) {
-    const { draft, bibliography } = drafts.sorted([...files]);
     try {
-      const text = await bibliography?.text();
+      const { draft, bibliographies, rest: others } = await drafts.sorted([...files]);
+      const texts = await Promise.all(bibliographies.map((file) => file.text()));
+      const entries = drafts.nameOf(bibliographies.map((file) => file.name));
+      const brought = texts.length > 0 && { bibliography: texts.join("\n"), entries };
       if (draft) {
         $("name").textContent = `Reading ${draft.name} …`;
         const found = await drafts.opened(draft);
-        this.open({ ...found, name: draft.name, bibliography: text ?? found.bibliography }, true);
+        this.open({ ...found, name: draft.name, ...brought }, this.kept);
         this.editor.area.focus();
         announce(`${draft.name} is open`);
-      } else if (bibliography) {
-        this.bibliography = text;
+        if (others.length) tell(`Only ${draft.name} was opened. Files of one project open together as a .zip.`);
+      } else if (brought) {
+        Object.assign(this, brought);
         this.#keep();
         this.readSoon(0);
-        tell(`${bibliography.name} is this draft's bibliography now.`);
+        tell(`This draft's bibliography is now ${entries || `in ${counted(texts.length, "file")}`}.`);
       }
     } catch (error) {
       this.show();
@@ -99,6 +104,7 @@ export class Manuscript {
   /** Go to a place in any of its files. */
   go({ file, begin, end }) {
     this.turn(file);
+    $("whole").checked = false;
     this.editor.go(begin, end);
   }
 
@@ -126,9 +132,11 @@ export class Manuscript {
   step(forward) {
     const stops = this.reading.stops();
     const at = this.cursor;
-    if (!stops.length) announce("No gap and no uncited claim in this draft");
-    else if (forward) this.editor.go((stops.find(({ begin }) => begin > at) ?? stops[0]).begin);
+    if (!stops.length) return announce("No gap and no uncited claim in this draft");
+    $("whole").checked = false; // who goes to a place asks for that place
+    if (forward) this.editor.go((stops.find(({ begin }) => begin > at) ?? stops[0]).begin);
     else this.editor.go((stops.findLast(({ end }) => end < at) ?? stops.at(-1)).begin);
+    return undefined;
   }
 
   /** Have the server read the text after a rest, and look for claims without citations after that. */
@@ -178,11 +186,16 @@ export class Manuscript {
   }
 
   /** What a file made of it is called. */
-  fileName(added, ending) {
-    const shown = (ending ? "" : this.file.split("/").at(-1)) || this.name || "draft";
+  fileName(added) {
+    const shown = this.file.split("/").at(-1) || this.name || "draft";
     const [, stem, own] = /^(.*?)(?:\.([^.]*))?$/.exec(shown);
     const same = ["tex", "md", "qmd", "txt"].includes(own) && own;
-    return `${stem}${added}.${ending || same || ENDINGS[this.reading.form] || "txt"}`;
+    return `${stem}${added}.${same || ENDINGS[this.reading.form] || "txt"}`;
+  }
+
+  /** What its bibliography is called: as the file that it came in, for which the draft asks. */
+  get bibliographyName() {
+    return this.entries || `${(this.name || "draft").replace(/\.[^.]*$/, "")}.bib`;
   }
 
   #listen() {
@@ -195,7 +208,7 @@ export class Manuscript {
     $("next").addEventListener("click", () => this.step(true));
     $("previous").addEventListener("click", () => this.step(false));
     for (const name of ["dragover", "dragleave", "drop"]) {
-      $("manuscript").addEventListener(name, (event) => {
+      $("desk-view").addEventListener(name, (event) => {
         if (!event.dataTransfer?.types.includes("Files")) return;
         event.preventDefault();
         $("sheet").classList.toggle("over", name === "dragover");
@@ -214,12 +227,12 @@ export class Manuscript {
     );
   }
 
-  #edited(edit) {
+  #edited(edit, before) {
     this.reading.follow(edit);
     if (this.isEmpty) this.reading = new Reading();
     clearTimeout(this.keeping);
     this.keeping = setTimeout(() => this.#keep(), KEEP_AFTER);
-    this.edited(edit);
+    this.edited(edit, before);
     this.readSoon(READ_AFTER);
   }
 

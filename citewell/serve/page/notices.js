@@ -14,10 +14,11 @@ export function announce(text) {
   later = setTimeout(() => ($("aloud").textContent = text), 250);
 }
 
-/** Show a line for a few seconds, with at most one thing to do about it. */
-export function tell(text, action) {
+/** Show a line for a few seconds, with at most one thing to do about it; it waits for a hand that is on it. */
+export function tell(text, action, seconds = SECONDS) {
   const line = notice(text, action);
-  setTimeout(() => line.remove(), SECONDS * 1000);
+  const goes = () => (line.matches(":hover, :focus-within") ? setTimeout(goes, 1000) : line.remove());
+  setTimeout(goes, seconds * 1000);
   return line;
 }
 

@@ -8,7 +8,7 @@ const SHOWN = 12;
 const AUTHORS = 20;
 
 export class PaperDialog {
-  /** `acts` has what its buttons do, `cite(paper)` and `related(paper)`, and `isChosen(id)`; it is set when the desk is there. */
+  /** `acts` has what its buttons do, `cite(paper)` and `related(paper)`, `isChosen(id)` and `where()`, which says for what place; it is set when the desk is there. */
   constructor() {
     this.dialog = $("paper");
     this.acts = null;
@@ -27,6 +27,8 @@ export class PaperDialog {
     $("paper-body").replaceChildren(h("p", { class: "empty" }, "Reading …"));
     this.#buttons();
     if (!this.dialog.open) this.dialog.showModal();
+    else $("paper-title").focus(); // the link that led here is gone
+    this.dialog.scrollTop = 0;
     try {
       const whole = await get(`papers/${encodeURIComponent(paper.id)}`);
       if (this.paper.id !== paper.id) return;
@@ -42,6 +44,7 @@ export class PaperDialog {
     const chosen = this.acts.isChosen(this.paper.id);
     $("paper-cite").textContent = chosen ? "Cited" : "Cite";
     $("paper-cite").setAttribute("aria-pressed", String(chosen));
+    $("paper-where").textContent = this.acts.where();
   }
 
   #body(whole) {

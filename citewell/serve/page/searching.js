@@ -20,7 +20,7 @@ export class Searching {
     this.going = null;
     $("search-form").addEventListener("submit", (event) => (event.preventDefault(), this.look(0)));
     for (const name of ["question", "from", "until"]) $(name).addEventListener("input", () => this.look(REST));
-    $("more").addEventListener("click", () => this.#browse(this.shown, new AbortController().signal).catch(complain));
+    $("more").addEventListener("click", () => this.#more());
   }
 
   /** Only papers of some years. */
@@ -39,7 +39,23 @@ export class Searching {
       if ($("question").value.trim()) await this.#search(signal);
       else await this.#browse(0, signal);
     } catch (error) {
+      if (error.name !== "AbortError") $("found-count").textContent = "No answer.";
       complain(error);
+    }
+  }
+
+  /** List the next page, once however often the button is pressed; a question that is asked meanwhile calls it off. */
+  async #more() {
+    if (this.paging === this.shown) return;
+    this.paging = this.shown;
+    const first = this.shown;
+    try {
+      await this.#browse(first, this.going.signal);
+      if ($("more").hidden) $("found").children[first]?.querySelector("button").focus();
+    } catch (error) {
+      complain(error);
+    } finally {
+      this.paging = null;
     }
   }
 
@@ -82,7 +98,7 @@ export class Searching {
       ? `${this.shown.toLocaleString("en")} of ${counted(total, "paper")}`
       : since || before
         ? "No paper of these years."
-        : "The library is empty. Add files above.";
+        : "The library is empty. Add files to it.";
   }
 
   #line(paper, sentences, words) {

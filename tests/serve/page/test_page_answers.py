@@ -126,6 +126,55 @@ def test_errors_of_the_server_are_told_in_its_words(page: Any) -> None:
     assert "the flux is low; refill it" in page.inner_text(".notice.wrong")
 
 
+def test_no_list_of_another_place_stands_where_an_answer_failed(page: Any) -> None:
+    page.fill("#draft", SENTENCE)
+    settled(page)
+    page.route("**/api/suggest", lambda route: route.fulfill(status=422, json={"detail": "the flux is low; refill it"}))
+    page.fill("#draft", "Boats\n\nApproximate nearest neighbour search in navigable small world graphs is fast")
+    page.wait_for_selector("#stage[data-stage=failed]")
+    assert titles(page) == []
+    page.unroute("**/api/suggest")
+    page.get_by_role("button", name="Ask again").click()
+    settled(page)
+    assert titles(page)
+
+
+def test_no_list_of_another_place_stands_while_a_closer_look_is_taken(page: Any) -> None:
+    page.fill("#draft", SENTENCE)
+    settled(page)
+    held = _held_back(page, "best")
+    page.locator("#filters summary").click()
+    page.fill("#venue", "no venue is called so")
+    _until(lambda: held, page)
+    assert titles(page) == []
+    for route in held:
+        route.continue_()
+    page.get_by_role("button", name="Take the filters away").wait_for()
+
+
+def test_a_refinement_that_related_papers_called_off_is_taken_up_on_the_way_back(page: Any) -> None:
+    held = _held_back(page, "best")
+    page.fill("#draft", SENTENCE)
+    page.wait_for_selector("#stage[data-stage=quick]")
+    _until(lambda: held, page)
+    page.wait_for_timeout(600)
+    page.locator("#suggestions [data-act=related]").first.click()
+    page.wait_for_selector("#suggestions .card")
+    before = len(held)
+    page.click("#back")
+    assert page.get_attribute("#stage", "data-stage") != "refined"
+    _until(lambda: len(held) > before, page)
+
+
+def test_a_new_list_begins_at_its_top(page: Any) -> None:
+    page.fill("#draft", SENTENCE)
+    settled(page)
+    page.locator("#suggestions .card").last.scroll_into_view_if_needed()
+    assert page.evaluate("document.getElementById('suggestions').scrollTop") > 0
+    page.fill("#draft", "Boats\n\nApproximate nearest neighbour search in navigable small world graphs is fast")
+    until(page, "document.getElementById('suggestions').scrollTop === 0")
+
+
 def test_a_token_is_asked_for_once(new_page: Callable[..., Any], tmp_path: Path) -> None:
     token = "a-token-of-the-tests-1234"
     with serving(tmp_path / "library", "--token", token) as address:

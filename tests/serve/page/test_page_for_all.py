@@ -61,6 +61,24 @@ def test_by_keyboard_alone(page: Any) -> None:
     assert Path(download.value.path()).read_text("utf-8").startswith("@")
 
 
+def test_no_card_hides_under_the_heading_and_the_page_itself_does_not_scroll(page: Any) -> None:
+    page.fill("#draft", DRAFT)
+    page.wait_for_selector("#mirror .gap")
+    settled(page)
+    page.locator("#filters summary").click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+Enter")
+    page.keyboard.press("End")
+    for _ in range(9):
+        page.keyboard.press("k")
+        card, heading = page.evaluate(
+            """() => [document.activeElement, document.querySelector("#panel > header")]
+              .map((each) => each.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])"""
+        )
+        assert card[0] >= heading[1]
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+
+
 @pytest.mark.parametrize("width", [320, 1280])
 def test_the_mirror_wraps_as_the_text_does(new_page: Callable[..., Any], server: str, width: int) -> None:
     page = new_page(server, viewport={"width": width, "height": 800})

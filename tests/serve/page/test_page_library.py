@@ -90,3 +90,36 @@ def test_papers_are_listed_page_by_page_and_opened(page: Any) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Desk").click()
     assert page.locator("#chosen-list li").count() == 1
+
+
+def test_a_page_of_papers_is_listed_once_however_often_more_is_pressed(page: Any) -> None:
+    page.get_by_role("link", name="Library").click()
+    page.wait_for_selector("#found li")
+    first = page.locator("#found li").count()
+    page.evaluate("() => { more.click(); more.click(); }")
+    until(page, "count => document.querySelectorAll('#found li').length > count", first)
+    page.wait_for_timeout(300)
+    names = page.locator("#found h3").all_inner_texts()
+    assert len(names) == len(set(names)) == 2 * first
+
+
+def test_an_import_goes_on_when_the_server_is_back(new_page: Callable[..., Any], empty: str, tmp_path: Path) -> None:
+    late = tmp_path / "late.jsonl"
+    late.write_text(json.dumps({"id": "late", "title": "On late arrivals", "year": 1999}) + "\n", encoding="utf-8")
+    page = new_page(f"{empty}#library")
+    page.route("**/api/jobs/*", lambda route: route.abort())
+    drop(page, "#add-area", late)
+    says(page, "jobs", "Waiting for the server")
+    page.unroute("**/api/jobs/*")
+    page.wait_for_selector(".job.done", timeout=30_000)
+
+
+def test_a_paper_opened_from_a_paper_is_read_from_its_top_and_keeps_the_focus(page: Any) -> None:
+    page.get_by_role("link", name="Library").click()
+    page.fill("#question", "enhancing the context of a local citation recommendation model")
+    says(page, "found-count", "The best")
+    page.locator("#found h3 button").first.click()
+    page.locator("#paper-body button.link").first.click()
+    assert page.evaluate("document.activeElement.closest('dialog') !== null")
+    assert page.evaluate("document.getElementById('paper').scrollTop") == 0
+    assert page.inner_text("#paper-where") == "for the bibliography, at no place of the text"

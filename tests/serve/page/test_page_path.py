@@ -74,7 +74,7 @@ def test_from_a_dropped_latex_file_to_a_bib(open_draft: Any, draft: tuple[Path, 
     assert name == "draft-cited.tex"
     new = re.findall(r"\\cite\{([^}?]+)\}", cited)[:2]
     name, whole = _saved(page, "#save-bibliography")
-    assert name == "draft.bib"
+    assert name == "refs.bib", "the draft asks for it by the name it came with"
     assert all(f"{{{key}," in whole for key in new), "what the draft cites now is in its bibliography"
     assert whole.startswith(draft[1].read_text("utf-8").rstrip()), "the entries that were there are left as they were"
 
@@ -89,6 +89,127 @@ def test_citations_go_into_the_text_and_undo_takes_them_out(open_draft: Any) -> 
     page.focus("#draft")
     page.keyboard.press("Control+z")
     assert page.input_value("#draft") == before
+
+
+_DESK = """() => [document.getElementById("chosen-list").innerText, document.querySelectorAll("#mirror .filled").length,
+  document.getElementById("entries").textContent]"""
+
+
+def test_undo_and_redo_of_an_insertion_bring_its_choices_and_bibliography_along(open_draft: Any) -> None:
+    page = open_draft
+    _cite_first(page)
+    before = page.evaluate(_DESK)
+    page.click("#insert")
+    until(page, "document.getElementById('chosen-list').innerText.includes('cited in the text')")
+    after = page.evaluate(_DESK)
+    assert after[2].startswith("7 bibliography entries")
+    for keys, then in (("Control+z", before), ("Control+Shift+z", after), ("Control+z", before)):
+        page.keyboard.press(keys)
+        until(page, f"then => JSON.stringify(({_DESK})()) === JSON.stringify(then)", then)
+
+
+def test_citations_at_both_ends_of_a_long_draft_go_in_at_once(page: Any, tmp_path: Path) -> None:
+    middle = "".join(f"Line {at} of it: <b>bold</b> &amp; 😀 \\& more.\n\n" for at in range(1500))
+    text = f"Topic models are old \\cite{{}}.\n\n{middle}Lexical search ranks papers by words \\cite{{}}.\n"
+    (tmp_path / "long.tex").write_text(text, "utf-8")
+    page.set_input_files("#file", tmp_path / "long.tex")
+    until(page, "document.querySelectorAll('#mirror .gap').length === 2")
+    for keys in ("F8", "Shift+F8"):
+        page.evaluate("draft.setSelectionRange(0, 0)")
+        page.keyboard.press(keys)
+        until(page, "document.getElementById('place').textContent === 'For this gap'")
+        settled(page)
+        page.locator("#suggestions [data-act=cite]").first.click()
+    page.click("#insert")
+    until(page, "text => document.getElementById('draft').value !== text", text, seconds=5)
+    cited = page.input_value("#draft")
+    assert re.sub(r"\\cite\{\w+\}", lambda _: r"\cite{}", cited) == text
+    page.keyboard.press("Control+z")
+    assert page.input_value("#draft") == text
+    assert page.locator("#mirror .filled").count() == 2
+
+
+def test_what_was_inserted_can_be_saved(open_draft: Any) -> None:
+    page = open_draft
+    _cite_first(page)
+    page.click("#insert")
+    until(page, "document.getElementById('chosen-list').innerText.includes('cited in the text')")
+    _, cited = _saved(page, "#save-draft")
+    assert cited == page.input_value("#draft")
+    new = set(re.findall(r"\\cite\{([^}?]+)\}", cited)) - set(re.findall(r"@\w+\{([^,]+),", _bib()))
+    name, whole = _saved(page, "#save-bibliography")
+    assert (name, len(new)) == ("refs.bib", 1)
+    assert f"{{{new.pop()}," in whole
+
+
+def test_a_choice_survives_the_undo_of_a_deletion(open_draft: Any) -> None:
+    page = open_draft
+    _cite_first(page)
+    before = page.evaluate(_DESK)
+    page.focus("#draft")
+    page.evaluate("() => { const at = draft.value.indexOf('\\\\cite{}'); draft.setSelectionRange(at - 9, at + 20); }")
+    page.keyboard.press("Delete")
+    assert "bibliography only" in page.inner_text("#chosen-list")
+    page.keyboard.press("Control+z")
+    assert page.evaluate(_DESK) == before
+
+
+def test_a_chosen_paper_that_is_removed_can_come_back_and_the_focus_stays_in_the_list(open_draft: Any) -> None:
+    page = open_draft
+    for at in range(2):
+        _cite_first(page, at)
+    places = page.locator("#chosen-list .places")
+    before = places.all_inner_texts()
+    page.locator("#chosen-list .close").first.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.closest('#chosen-list li') !== null")
+    page.evaluate("draft.focus(), draft.setSelectionRange(0, 0)")
+    page.keyboard.type("%\n")  # the places move while it is away
+    page.locator(".notice", has_text="Removed").get_by_role("button", name="Undo").click()
+    lines = [int(text.split()[-1]) for text in before]
+    assert places.all_inner_texts() == [f"line {line + 1}" for line in lines]
+
+
+def test_another_draft_takes_the_place_of_the_first_until_that_is_undone(open_draft: Any, tmp_path: Path) -> None:
+    page = open_draft
+    _cite_first(page)
+    page.locator("#suggestions [data-act=dismiss]").nth(1).click()
+    text, before = page.input_value("#draft"), page.evaluate(_DESK)
+    other = tmp_path / "other.md"
+    other.write_text("# Boats\n\nTopic models count boats [@?].\n", "utf-8")
+    drop(page, "#panel", other)
+    until(page, "document.getElementById('name').textContent === 'other.md · Markdown'")
+    assert page.locator("#dismissed").is_hidden(), "what was dismissed was dismissed for the first draft"
+    page.locator(".notice", has_text="other.md").get_by_role("button", name="Undo").click()
+    until(page, f"then => JSON.stringify(({_DESK})()) === JSON.stringify(then)", before)
+    assert page.input_value("#draft") == text
+    assert page.inner_text("#dismissed-count") == "1 dismissed"
+
+
+def test_of_several_files_the_one_that_begins_the_document_is_opened(page: Any, tmp_path: Path) -> None:
+    (tmp_path / "intro.tex").write_text("Topic models are old \\cite{}.\n", "utf-8")
+    (tmp_path / "main.tex").write_text(
+        "\\documentclass{article}\n\\begin{document}\n\\input{intro}\n\\end{document}\n", "utf-8"
+    )
+    first, second = _bib().split("\n\n", 1)
+    (tmp_path / "one.bib").write_text(first, "utf-8")
+    (tmp_path / "two.bib").write_text(second, "utf-8")
+    drop(page, "#manuscript", *(tmp_path / name for name in ("intro.tex", "main.tex", "one.bib", "two.bib")))
+    until(page, "document.getElementById('name').textContent.startsWith('main.tex')")
+    assert "Only main.tex was opened" in page.inner_text("#notices")
+    until(page, "document.getElementById('entries').textContent.startsWith('6 bibliography entries')")
+
+
+def test_words_can_be_dragged_into_the_text(page: Any) -> None:
+    kept = page.evaluate(
+        """() => {
+          const data = new DataTransfer();
+          data.setData("text/plain", "words");
+          const drop = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+          return document.getElementById("draft").dispatchEvent(drop);
+        }"""
+    )
+    assert kept, "what the browser does with dropped words is left to it"
 
 
 def test_a_reload_changes_nothing(open_draft: Any) -> None:
