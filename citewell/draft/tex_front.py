@@ -15,9 +15,9 @@ COMMAND = re.compile(r"\\(title|author|abstract|bibliography|addbibresource|addg
 """What of a preamble is of interest."""
 
 _ABOUT = re.compile(
-    r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|affiliation|IEEEauthorblockA|corref|fnref"
+    r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|orcidID|affiliation|IEEEauthorblockA|corref|fnref"
     r"|altaffilmark|altaffiltext|stepcounter|refstepcounter|arabic|label|ref|authornote|IEEEmembership|href|url|texttt"
-    r"|vspace|hspace)\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
+    r"|vspace|hspace)(?![A-Za-z@])\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
 )
 _FORMULA = re.compile(r"\$[^$]*\$")
 _NEXT = re.compile(r"\\(?:and|And|AND)(?![A-Za-z])|\\quad|\\qquad|,|;|\band\b|&")

@@ -94,3 +94,12 @@ def test_a_citation_leaves_the_words_round_it() -> None:
             "A next one.",
         ]
         assert not re.search(r"[@\\]", draft.paragraphs[0].text)
+
+
+@pytest.mark.parametrize("command", ["thanks", "textsuperscript", "marginpar", "footnote", "todo"])
+def test_no_nesting_takes_long(command: str) -> None:
+    depth = 5_000
+    text = f"\\{command}{{" * depth + r"\cite{a}" + "}" * depth
+    begun = time.process_time()
+    parse(text, "latex")
+    assert time.process_time() - begun < 5
