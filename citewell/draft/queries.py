@@ -50,7 +50,7 @@ class Asked:
 def of_draft(draft: Draft, known: Sequence[str] = (), task: str | None = None) -> list[Asked]:
     """What the draft asks, or only what `task` names; `known` are the library's papers that it cites already."""
     asked = []
-    if task in (None, "global"):
+    if task in (None, "global") and (draft.title or about(draft)):
         asked.append(Asked(_query("global", draft, known)))
     if task in (None, "local"):
         asked += [Asked(_query("local", draft, known, slot.context), slot=slot) for slot in draft.slots if slot.gap]
