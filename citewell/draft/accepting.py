@@ -22,7 +22,7 @@ _COMMAND = re.compile(r"\\([A-Za-z@]+)\*?")
 _LAST_BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _AT = re.compile(r"-?@(?:\{[^{}]*\}|\?+|\w[\w:.#$%&+<>~/-]*|(?=[\];,]|$))")
-_STOP = re.compile(r"(?:[.!?,;:]+[\"'”’)\]}]*)?\s*$")
+_STOP = re.compile(r"(?:[.!?,;:\u3002\uff01\uff1f\uff0c]+[\"'”’)\]}]*)?\s*$")
 _NOT_IN_TEXT = re.compile(r"[\s,{}\\\[\];]")
 
 
