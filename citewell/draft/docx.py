@@ -99,7 +99,9 @@ class _Document:
         """All of it as Markdown, and its citations."""
         root = self._part(_MAIN)
         body = root.find(f"{_W}body") if root is not None else None
-        title, authors, blocks, styled = "", [], [], 0
+        title, styled = "", 0
+        authors: list[str] = []
+        blocks: list[str] = []
         for block in body if body is not None else ():
             kind, said = self._block(block)
             if not said:

@@ -65,7 +65,12 @@ def is_begun(paragraph: Paragraph) -> bool:
     if not paragraph.sentences or any(sentence.cited for sentence in paragraph.sentences):
         return False
     topic = paragraph.sentences[0].text
-    return len(topic.split()) >= _TOPIC_WORDS and topic[-1] in _ENDS and not _UNCITED.fullmatch(paragraph.section)
+    return len(topic.split()) >= _TOPIC_WORDS and topic[-1] in _ENDS and not wants_none(paragraph.section)
+
+
+def wants_none(section: str) -> bool:
+    """Whether a section is one in which nobody cites, by its heading."""
+    return bool(_UNCITED.fullmatch(section))
 
 
 def about(draft: Draft) -> str:
