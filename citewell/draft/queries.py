@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.draft.flow import unmarked
-from citewell.papers import Draft, Paragraph, Place, Query, Slot
+from citewell.draft.gaps import wanted
+from citewell.papers import TARGET_MARK, Draft, Paragraph, Place, Query, Slot
 
 TASKS = ("global", "local", "paragraph")
 _TOPIC_WORDS = 6
@@ -53,11 +54,17 @@ def of_draft(draft: Draft, known: Sequence[str] = (), task: str | None = None) -
     if task in (None, "global") and (draft.title or about(draft)):
         asked.append(Asked(_query("global", draft, known)))
     if task in (None, "local"):
-        asked += [Asked(_query("local", draft, known, slot.context), slot=slot) for slot in draft.slots if slot.gap]
+        asked += [Asked(_query("local", draft, known, asking(slot)), slot=slot) for slot in draft.slots if slot.gap]
     if task in (None, "paragraph"):
         begun = (each for each in draft.paragraphs if is_begun(each))
         asked += [Asked(_query("paragraph", draft, known, each.sentences[0].text), paragraph=each) for each in begun]
     return asked
+
+
+def asking(slot: Slot) -> str:
+    """The context of a slot, with what its note names, as if the author had written it before the gap."""
+    named = wanted(slot.note)
+    return slot.context.replace(TARGET_MARK, f"{named} {TARGET_MARK}", 1) if named else slot.context
 
 
 def is_begun(paragraph: Paragraph) -> bool:

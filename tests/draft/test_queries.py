@@ -64,3 +64,18 @@ def test_what_is_known_steers_and_is_not_found_again(library: Library) -> None:
     query.only_new = True
     found = [each.paper.id for each in suggest(library, query, "bm25")]
     assert found and "c" not in found
+
+
+@pytest.mark.parametrize(
+    ("note", "asked"),
+    [
+        ("cite the SciBERT paper here", "Words are counted SciBERT TARGETCIT ."),
+        ("add a ref, e.g. to Luhn 1958", "Words are counted Luhn 1958 TARGETCIT ."),
+        ("citation needed", "Words are counted TARGETCIT ."),
+        (r"cite \cite{luhn} or others", "Words are counted TARGETCIT ."),
+    ],
+)
+def test_what_a_note_names_is_asked_for(note: str, asked: str) -> None:
+    (gap,) = of_draft(parse(rf"Words are counted \todo{{{note}}}.", "latex"), task="local")
+    assert gap.query.context == asked
+    assert gap.slot is not None and gap.slot.context == "Words are counted TARGETCIT ."
