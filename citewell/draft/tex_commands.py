@@ -52,7 +52,7 @@ SKIPPED = {
             "institution city country titlerunning authorrunning shorttitle shortauthors corref cortext fntext tnotetext "
             "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
             "printbibheading tnoteref fnref subtitle altaffilmark tablenotemark arabic value journal received textsuperscript "
-            "textsubscript gdef cmidrule bibitem citestyle setcitestyle"
+            "textsubscript gdef cmidrule bibitem citestyle setcitestyle deleted st sout"
         ),
         2: (
             "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "

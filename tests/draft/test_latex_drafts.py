@@ -205,3 +205,9 @@ def test_thanks_are_a_section_of_their_own(written: str) -> None:
 def test_authors_of_springers_class() -> None:
     draft = parse(r"\author{Ann Holt\inst{1}\orcidID{0000-1111-2222-3333} \and Jon Pike\inst{2,3}\orcidID{0000-1}}", "latex")
     assert draft.authors == ["Ann Holt", "Jon Pike"]
+
+
+def test_what_is_struck_out_is_no_text_but_cites_still() -> None:
+    draft = parse(r"We count \deleted{old \cite{a}} boats \st{well}.", "latex")
+    assert sentences(draft) == ["We count boats ."]
+    assert slots(draft) == [(r"\cite{a}", ["a"])]
