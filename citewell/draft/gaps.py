@@ -7,11 +7,12 @@ import re
 GAP = re.compile(
     r"\[\s*(?:\?+|@\?+|(?:TODO|FIXME|XXX)?\W{0,2}(?:add |insert |find |needs? )?(?:an? )?(?:citations?|cite|refs?|references?)"
     r"(?: (?:needed|missing|required|here|todo))?\s*[?!.]*)\s*\]"
+    r"|\[\s*(?:TODO\W{0,2})?(?:cite|citations? (?:needed|for|of|to))\b[:\s][^\[\]\n]{1,120}\]"
     r"|\((?:citations? (?:needed|missing|required)|citations?\?+|refs?\?+)\)"
     r"|\bTARGETCIT\b",
     re.IGNORECASE,
 )
-"""A gap in running text: ``[?]``, ``[CITATION]``, ``[citation needed]``, ``[TODO: cite]``, ``(ref?)`` and the like."""
+"""A gap in running text: ``[?]``, ``[CITATION]``, ``[citation needed]``, ``[cite Berg 1931]``, ``(ref?)`` and the like."""
 
 _ASKS = re.compile(r"\b(?:re)?cit(?:e[sd]?|ing|ations?)\b|\brefs?\b|\breferences?\b|\bsources?\b", re.IGNORECASE)
 _TODO = re.compile(r"^\W*(?:todo|fixme|xxx+|tbd|placeholder)?\W*", re.IGNORECASE)
@@ -37,6 +38,12 @@ def asks(note: str) -> bool:
 def wanted(note: str) -> str:
     """What a note asks for, without the asking: "SciBERT" of "TODO: cite the SciBERT paper here"."""
     return " ".join(_ASKING.sub(" ", note).split())
+
+
+def note_of(gap: str) -> str:
+    """What a gap in brackets says of the work that is missing."""
+    inside = gap[1:-1].strip() if gap.startswith("[") else ""
+    return inside if wanted(inside) else ""
 
 
 def is_key(name: str) -> bool:

@@ -14,7 +14,7 @@ from citewell.draft import front_matter, tex_commands
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.files import Folder
 from citewell.draft.flow import Block, Flow, Script, Strand, joined, unmarked
-from citewell.draft.gaps import GAP, asks, is_key
+from citewell.draft.gaps import GAP, asks, is_key, note_of
 from citewell.draft.plain import write
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
@@ -262,7 +262,7 @@ class _Reader:
         """Take one sign; where to go on."""
         block, (begin, behind) = self.script.block, found.span()
         if found["gap"] and not _is_link(found[0], self.text[behind : behind + 1]):
-            block.mark(begin, behind, [])
+            block.mark(begin, behind, [], note_of(found[0]))
         elif found["comment"]:
             block.mark(begin, behind, [], found["comment"])
         elif found["code"] and not found["code"].startswith("r "):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from citewell.draft.flow import Block, Flow, Script, unmarked
-from citewell.draft.gaps import GAP
+from citewell.draft.gaps import GAP, note_of
 from citewell.draft.queries import wants_none
 from citewell.papers import Draft
 
@@ -57,7 +57,7 @@ def write(block: Block, flow: Flow, begin: int, end: int) -> None:
     """Write a stretch of a flow as it stands, its gaps marked."""
     for gap in GAP.finditer(flow.text, begin, end):
         block.copy(flow.text[begin : gap.start()], begin)
-        block.mark(*gap.span(), [])
+        block.mark(*gap.span(), [], note_of(gap[0]))
         begin = gap.end()
     block.copy(flow.text[begin:end], begin)
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from citewell.draft import tex_commands
 from citewell.draft.files import Folder
 from citewell.draft.flow import Flow, Strand, joined
+from citewell.draft.gaps import asks
 
 _MAX_DEPTH = 8
 _GROWTH = 500_000
@@ -57,7 +58,7 @@ _PARAMETER = re.compile(r"##|#(\d)")
 _CITATION = re.compile(r"\\([A-Za-z@]+)\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
 _COLOUR = re.compile(r"\\(?:text|page|f)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}")
 _PLAINLY = re.compile(r"\\[A-Za-z@]+\*?\s*|\\.|[{}]")
-_LABELLED = re.compile(r"[\[(<]?\s*[A-Z][\w .'-]{0,24}:\s*#1\s*[\])>]?")
+_LABELLED = re.compile(r"[\[(<]?\s*([A-Z][\w .'-]{0,24}):\s*#1\s*[\])>]?")
 """What a macro for notes to oneself and one's co-authors says, once its colours are gone: ``[JD: #1]``."""
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
 
@@ -147,8 +148,8 @@ class _Expander:
         return close + 1
 
     def _learn(self, name: str, macro: _Macro) -> None:
-        if _is_note(macro):
-            macro = _Macro(r"\todo{#1}", [], 1)
+        if label := _label(macro):
+            macro = _Macro(r"\citationneeded{#1}" if asks(label) else r"\todo{#1}", [], 1)
         if not self.is_known(name) or _hides_keys(name, macro):
             self.macros[name] = macro
 
@@ -204,11 +205,12 @@ class _Expander:
         return end, self.expanded(whole, depth + 1)
 
 
-def _is_note(macro: _Macro) -> bool:
-    """Whether a macro shows its argument in colour behind a name: what co-authors write to each other."""
+def _label(macro: _Macro) -> str:
+    """The name behind which a macro shows its argument in colour: what co-authors write to each other; empty for others."""
     if macro.optional or macro.mandatory != 1 or not _COLOUR.search(macro.body):
-        return False
-    return bool(_LABELLED.fullmatch(_PLAINLY.sub("", _COLOUR.sub("", macro.body)).strip()))
+        return ""
+    found = _LABELLED.fullmatch(_PLAINLY.sub("", _COLOUR.sub("", macro.body)).strip())
+    return found[1] if found else ""
 
 
 def _hides_keys(name: str, macro: _Macro) -> bool:
