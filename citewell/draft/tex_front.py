@@ -38,7 +38,8 @@ _INITIAL = re.compile(r"\b[A-Z]$")
 
 def said(inside: str) -> str:
     """What an argument of the front matter says, without its notes."""
-    return to_text(_ABOUT.sub(" ", inside))
+    # Names of programs are typed so in titles; in lists of authors it is how addresses are.
+    return to_text(_ABOUT.sub(lambda found: found[0] if found[0].startswith("\\texttt") else " ", inside))
 
 
 def people(inside: str) -> list[str]:

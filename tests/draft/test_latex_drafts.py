@@ -211,3 +211,10 @@ def test_what_is_struck_out_is_no_text_but_cites_still() -> None:
     draft = parse(r"We count \deleted{old \cite{a}} boats \st{well}.", "latex")
     assert sentences(draft) == ["We count boats ."]
     assert slots(draft) == [(r"\cite{a}", ["a"])]
+
+
+def test_a_title_keeps_the_name_of_a_program() -> None:
+    draft = parse(
+        r"\title{Boats in \texttt{pier}\thanks{To all.}} \author{Ann Holt \texttt{a@b.org}} \begin{document} x \end{document}"
+    )
+    assert (draft.title, draft.authors) == ("Boats in pier", ["Ann Holt"])
