@@ -47,6 +47,11 @@ _SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
 _SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
 _LONGEST_OPTION = 600
 _LONGEST_GAP = 60
+_LONGEST_END = 200
+_STOP = re.compile(
+    r"(?P<stop>\.)(?:[\s~}]|\\[,;!\\ ]|\\(?:label|tag)\*?\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad)(?![A-Za-z])"
+    r"|\\end\{(?:split|aligned|cases|array|gathered)\})*$"
+)
 _LATEX = re.compile(
     r"\\(?:documentclass|usepackage|maketitle|begin\s*\{|end\s*\{|(?:sub)*section\*?\s*\{|chapter\*?\s*\{"
     r"|[A-Za-z]*cite[a-z]*\*?\s*[\[{]|input\s*\{)"
@@ -331,6 +336,8 @@ class _Reader:
             self._close()
             return self._read_apart(at, close, self._abstracted, quiet=True)
         if apart:
+            if name in tex_commands.MATH:
+                self._stop(at, close)
             return self._read_apart(min(at, close), close, self._quietly, quiet=True)
         self._close()
         return at
@@ -359,7 +366,15 @@ class _Reader:
             return end + len(inside) - len(inside.lstrip(" ^"))
         if closing in ("$", "\\)"):
             self.script.block.write(to_text(inside), begin, close + len(closing))
+        else:
+            self._stop(end, close)
         return close + len(closing)
+
+    def _stop(self, begin: int, end: int) -> None:
+        """A sentence that ends in a displayed formula ends there: its full stop stands in the formula."""
+        found = _STOP.search(self.text, max(begin, end - _LONGEST_END), end)
+        if found and not self.script.block.quiet and self.script.block.size:
+            self.script.block.write(".", *found.span("stop"))
 
     # -- arguments ----------------------------------------------------------------------------------------------------
 

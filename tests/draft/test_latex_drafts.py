@@ -218,3 +218,19 @@ def test_a_title_keeps_the_name_of_a_program() -> None:
         r"\title{Boats in \texttt{pier}\thanks{To all.}} \author{Ann Holt \texttt{a@b.org}} \begin{document} x \end{document}"
     )
     assert (draft.title, draft.authors) == ("Boats in pier", ["Ann Holt"])
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\begin{equation} x = y. \label{eq:one} \end{equation}",
+        r"\[ x = y . \]",
+        "$$ x = y.$$",
+        r"\begin{align} a &= b \\ x &= y\,.\nonumber \end{align}",
+    ],
+)
+def test_a_sentence_may_end_in_a_formula(formula: str) -> None:
+    draft = parse(f"The mean is {formula} In practice it is not.", "latex")
+    assert sentences(draft) == ["The mean is .", "In practice it is not."]
+    assert draft.sources[""][: draft.paragraphs[0].sentences[0].place.end].endswith(".")
+    assert sentences(parse(f"The mean is {formula.replace('.', '')} where y is.", "latex")) == ["The mean is where y is."]
