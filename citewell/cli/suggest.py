@@ -251,7 +251,8 @@ def _heading(answer: Answer) -> str:
         at = f"{gap}{answer.manuscript.path_of(place.file)}:{place.line}{note}: "
     match query.task:
         case "local":
-            return f"{at or 'At the gap: '}{shortened(query.context)}"
+            slot = answer.asked.slot if answer.asked is not None else None
+            return f"{at or 'At the gap: '}{shortened(slot.context if slot is not None else query.context)}"
         case "paragraph":
             return f"{at}For the paragraph: {shortened(query.context)}"
     return f"For the whole of: {query.title or shortened(query.abstract)}"

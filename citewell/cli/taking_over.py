@@ -9,7 +9,7 @@ import click
 
 from citewell.cli.manuscript import Manuscript
 from citewell.cli.options import print_json, tell
-from citewell.draft.accepting import Choice, accepted
+from citewell.draft.accepting import Choice, accepted, macro_of
 from citewell.draft.files import content, decoded
 from citewell.draft.patch import Change
 from citewell.draft.queries import Asked
@@ -72,6 +72,9 @@ def _chosen(manuscript: Manuscript, asked: Sequence[Asked], accept: Sequence[str
     chosen: Chosen = {}
     for what in accept:
         for gap, rank, given in _meant(what, gaps, manuscript):
+            if what == "best" and (macro := macro_of(manuscript.draft, manuscript.gaps()[gap - 1])):
+                tell([f"gap {gap} stays: it stands in the macro \\{macro}; fill it where that is defined"])
+                continue
             if given:
                 found = manuscript.library.paper(given)
             else:
@@ -89,6 +92,8 @@ def _chosen(manuscript: Manuscript, asked: Sequence[Asked], accept: Sequence[str
 def _meant(what: str, gaps: dict[int, Asked], manuscript: Manuscript) -> list[tuple[int, int, str]]:
     """The gap, the rank and the id that an ``--accept`` names."""
     if what == "best":
+        if not gaps:
+            raise CitewellError(f"{manuscript.path} has no gap to fill; mark the places where a citation is missing with [?]")
         return [(gap, 1, "") for gap in gaps]
     found = _WHAT.fullmatch(what)
     if not found:

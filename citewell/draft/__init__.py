@@ -18,6 +18,15 @@ from citewell.papers import Draft
 __all__ = ["FORMS", "form_of", "parse", "read", "resolved"]
 
 FORMS = ("latex", "markdown", "docx", "text")
+_OTHER = (
+    (b"%pdf-", "a PDF"),
+    (b"{\\rtf", "rich text (RTF)"),
+    (b"pk\x03\x04", "no Word file, or a damaged one"),
+    (b"\xd0\xcf\x11\xe0", "a file of an old Word"),
+    (b"<!doctype html", "a web page"),
+    (b"<html", "a web page"),
+)
+"""How files begin that people take for text, or that their programs save when told to save a text."""
 _SUFFIXES = {
     ".tex": "latex",
     ".ltx": "latex",
@@ -39,6 +48,8 @@ def read(path: Path, within: Path | None = None) -> Draft:
 
         if docx.looks_like(data):
             return docx.read(data, str(path))
+    if kind := next((kind for begins, kind in _OTHER if data.lstrip()[: len(begins)].lower() == begins), ""):
+        raise CitewellError(f"{path} is {kind}; save your draft as .tex, .md, .docx or plain text")
     text, _ = decoded(data)
     if "\x00" in text:
         raise CitewellError(f"{path} is not a text file; save your draft as .tex, .md, .docx or plain text")

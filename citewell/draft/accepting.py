@@ -20,8 +20,9 @@ from citewell.papers import Draft, Place, Slot
 
 _COMMAND = re.compile(r"\\([A-Za-z@]+)\*?")
 _LAST_BRACES = re.compile(r"\{([^{}]*)\}\s*$")
+_BRACES = re.compile(r"\{([^{}]*)\}")
 _AT = re.compile(r"-?@(?:\{[^{}]*\}|\?+|\w[\w:.#$%&+<>~/-]*|(?=[\];,]|$))")
-_STOP = re.compile(r"(?:[.!?,;:]+[\"'”’)\]}]*)?\s*$")
+_STOP = re.compile(r"(?:[.!?,;:\u3002\uff01\uff1f\uff0c]+[\"'”’)\]}]*)?\s*$")
 _NOT_IN_TEXT = re.compile(r"[\s,{}\\\[\];]")
 
 
@@ -84,10 +85,27 @@ def _latex(draft: Draft, slot: Slot, written: str, keys: list[str], beside: bool
     if beside:
         return ", ".join(keys)
     command = _COMMAND.match(written)
-    names_gap = command and (tex_commands.is_gap(command[1]) or tex_commands.is_note(command[1]))
-    if command and not names_gap and (braces := _LAST_BRACES.search(written)):
+    if macro := macro_of(draft, slot):
+        raise CitewellError(f"the gap in line {slot.place.line} stands in the macro \\{macro}; fill it where that is defined")
+    cites = command and tex_commands.cites(command[1]) and not tex_commands.is_gap(command[1])
+    if cites and (braces := _for_keys(slot, written)):
         return written[: braces.start(1)] + _in_braces(slot, braces[1], keys) + written[braces.end(1) :]
     return _command(draft, keys)
+
+
+def _for_keys(slot: Slot, written: str) -> re.Match[str] | None:
+    """The braces of a command that its keys belong in: the last, but where a macro of one's own has an empty one before."""
+    empty = [found for found in _BRACES.finditer(written) if not any(map(is_key, found[1].split(",")))]
+    return empty[-1] if slot.gap and empty else _LAST_BRACES.search(written)
+
+
+def macro_of(draft: Draft, slot: Slot) -> str:
+    """The macro of the author's own in whose definition a gap stands, which cannot be filled where the macro is called."""
+    if draft.form != "latex" or not slot.gap or slot.note:
+        return ""
+    command = _COMMAND.match(draft.sources[slot.place.file], slot.place.begin, slot.place.end)
+    known = command is None or any(said(command[1]) for said in (tex_commands.cites, tex_commands.is_gap, tex_commands.is_note))
+    return "" if known or command is None else command[1]
 
 
 def _pandoc(slot: Slot, written: str, keys: list[str], beside: bool) -> str:

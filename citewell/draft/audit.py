@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
-from citewell.draft.queries import about
+from citewell.draft.queries import about, wants_none
 from citewell.draft.resolving import resolved
 from citewell.library.identity import families, paper_keys, same_years, title_key
 from citewell.library.library import Library
@@ -34,8 +35,16 @@ ABOUT = {
     "disagrees": "An entry of the bibliography says otherwise than the library",
     "never-cited": "An entry of the bibliography is never cited",
 }
-_STOP = re.compile(r"\s*[.!?][\"'\u201d\u2019)\]]*\s*$")
+_STOP = re.compile(r"\s*[.!?\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*\s*$")
 _ENTRY = re.compile(r"^[ \t]*@(?!(?:comment|string|preamble)\b)\w+\s*[{(]\s*([^\s,{}()=]+)\s*,", re.MULTILINE | re.IGNORECASE)
+_ALIASES = re.compile(r"[,{\s]ids\s*=\s*[{\"]([^{}\"]*)[}\"]", re.IGNORECASE)
+"""Further names of an entry, in biblatex."""
+_NEEDED = re.compile(r"[,{\s](?:crossref|xref|xdata|related|entryset)\s*=\s*[{\"]([^{}\"]*)[}\"]", re.IGNORECASE)
+"""Entries that an entry takes something from."""
+_NEAR = 0.8
+"""So alike a key must be to one that is there, to be a slip."""
+_HINTS = 20
+"""Where more keys are missing it is no slip, and looking for each takes long."""
 _WORD = re.compile(r"[^\W_]+")
 _SAME_WORDS = 0.6
 """Titles of one work share so many of the words of the shorter."""
@@ -120,7 +129,7 @@ def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:
     passages = [Passage([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
     for paragraph, scores in zip(draft.paragraphs, model.scores(passages), strict=True):
         for at, (sentence, score) in enumerate(zip(paragraph.sentences, scores.tolist(), strict=True)):
-            if score >= threshold and not sentence.cited and judged(sentence.text):
+            if score >= threshold and not sentence.cited and judged(sentence.text) and not wants_none(paragraph.section):
                 words = ", ".join(f"\u201c{term}\u201d" for term in model.telling(sentence.text, paragraph.section))
                 message = f"this calls for a citation ({score:.2f}{f', for {words}' if words else ''})"
                 yield Finding("uncited-claim", message, sentence.place, score=round(score, 4), context=_context(paragraph, at))
@@ -139,21 +148,44 @@ def _context(paragraph: Paragraph, at: int) -> str:
 def _missing(draft: Draft) -> Iterator[Finding]:
     if not draft.bibliography:
         return
+    # An entry without a title is no work that we could suggest, and yet an entry; so is another name for one.
+    there = {*draft.bibliography, *draft.entries, *_named_by(draft, _ALIASES)}
     seen: set[str] = set()
     for slot in draft.slots:
         for key in slot.keys:
-            if key not in draft.bibliography and key not in seen:
+            if key not in there and key not in seen:
                 seen.add(key)
-                yield Finding("missing-key", f"no entry of the bibliography is called {key!r}", slot.place, key)
+                hint = _hint(key, there) if len(seen) <= _HINTS else ""
+                yield Finding("missing-key", f"no entry of the bibliography is called {key!r}{hint}", slot.place, key)
+
+
+def _hint(key: str, there: Collection[str]) -> str:
+    """The key that is there and may be meant."""
+    names = {name.lower(): name for name in there}
+    near = get_close_matches(key.lower(), names, 1, _NEAR)
+    return f"; is it {names[near[0]]!r}?" if near else ""
 
 
 def _never_cited(draft: Draft) -> Iterator[Finding]:
     cited = {key for slot in draft.slots for key in slot.keys} | set(draft.listed)
     if "*" in cited:
         return
+    aliases, needed = _named_by(draft, _ALIASES), _named_by(draft, _NEEDED)
+    cited |= {key for alias, entries in aliases.items() if alias in cited for key in entries}
+    cited |= set(needed)  # a cited entry takes its proceedings from them, or an entry that is told of itself
     for key, entry in draft.bibliography.items():
         if key not in cited:
             yield Finding("never-cited", f"{key!r} ({_called(entry)}) is never cited", _place(draft, key), key)
+
+
+def _named_by(draft: Draft, field: re.Pattern[str]) -> dict[str, list[str]]:
+    """What the entries name in a field of BibTeX, and which entries do."""
+    named: dict[str, list[str]] = {}
+    for key, place in draft.entries.items():
+        for found in field.finditer(draft.sources.get(place.file, ""), place.begin, place.end):
+            for name in re.split(r"[\s,]+", found[1].strip()):
+                named.setdefault(name, []).append(key)
+    return named
 
 
 def _duplicates(draft: Draft) -> Iterator[Finding]:

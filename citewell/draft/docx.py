@@ -32,9 +32,11 @@ _MAX_BYTES = 100_000_000
 _SKIPPED = frozenset((f"{_W}del", f"{_W}moveFrom", f"{_W}txbxContent", f"{_W}pPr", f"{_W}rPr", f"{_W}sdtPr"))
 _HEADING = re.compile(r"heading (\d)")
 _SPECIAL = re.compile(r"[\\`*$<{^~]|(?<!\w)[@_]|_(?!\w)|!(?=\[)|\](?=[(\[{])")
-_LEADING = re.compile(r"(?=[#>|+\-:=]|\d+[.)]|Table:)")
+_LEADING = re.compile(r"\d+(?=[.)])|Table(?=:)|(?=[#>|+\-:=])")
 _LETTER = re.compile(r"[^\W\d_]")
 _ABSTRACT = re.compile(r"abstract\s*[:.\u2013\u2014-]\s*", re.IGNORECASE)
+_ENDS_ABSTRACT = re.compile(r"#|\W*key ?words\b", re.IGNORECASE)
+_ABSTRACT_WORDS = 500
 _TITLE_WORDS = 40
 _GAP_WORDS = 4
 GAP_MARK = "[@?]"
@@ -97,7 +99,9 @@ class _Document:
         """All of it as Markdown, and its citations."""
         root = self._part(_MAIN)
         body = root.find(f"{_W}body") if root is not None else None
-        title, authors, blocks = "", [], []
+        title, styled = "", 0
+        authors: list[str] = []
+        blocks: list[str] = []
         for block in body if body is not None else ():
             kind, said = self._block(block)
             if not said:
@@ -106,15 +110,16 @@ class _Document:
                 title = said
             elif kind == "author":
                 authors.append(said)
-            elif kind == "abstract" and "## Abstract" not in blocks:
-                blocks += ["## Abstract", _ABSTRACT.sub("", said, count=1)]
+            elif kind == "abstract" and ("## Abstract" not in blocks or len(blocks) == styled):
+                blocks += [*([] if styled else ["## Abstract"]), _ABSTRACT.sub("", said, count=1)]
+                styled = len(blocks)
             else:
                 blocks.append(said)
         if not title and blocks and not blocks[0].startswith("#") and len(blocks[0].split()) <= _TITLE_WORDS:
-            title = blocks.pop(0)
+            title, styled = blocks.pop(0), max(0, styled - 1)
         front = [f"title: {_quoted(title)}"] if title else []
         front += [f"author: [{', '.join(map(_quoted, authors))}]"] if authors else []
-        return "\n".join(["---", *front, "---", "", "\n\n".join(_sections(blocks)), ""]), self._citations
+        return "\n".join(["---", *front, "---", "", "\n\n".join(_sections(blocks, styled)), ""]), self._citations
 
     # -- parts of the file --------------------------------------------------------------------------------------------
 
@@ -170,7 +175,7 @@ class _Document:
         if kind != "title" and block.find(f"{_W}pPr/{_W}numPr") is not None:
             said = f"- {said}"
         elif not kind or kind == "abstract":
-            said = _LEADING.sub(r"\\", said, count=1) if _LEADING.match(said) else said
+            said = f"{leading[0]}\\{said[leading.end() :]}" if (leading := _LEADING.match(said)) else said
         return kind or "text", said
 
     def _inside(self, block: _Element) -> str:
@@ -297,12 +302,20 @@ def _known(style: str) -> str:
     return ""
 
 
-def _sections(blocks: list[str]) -> list[str]:
-    """Blocks, with a heading behind the abstract where none follows it: what comes next is no abstract."""
+def _sections(blocks: list[str], styled: int) -> list[str]:
+    """Blocks, with a heading behind the abstract where none follows it: what comes next is no abstract.
+
+    An abstract is one paragraph, or all that are styled so (the last of them ends at `styled`), or what stands between its
+    heading and the next, where that is not long.
+    """
     if "## Abstract" not in blocks:
         return blocks
-    at = blocks.index("## Abstract") + 2
-    return [*blocks[:at], "## Text", *blocks[at:]] if at < len(blocks) and not blocks[at].startswith("#") else blocks
+    at = blocks.index("## Abstract") + 1
+    end = max(styled, at + 1)
+    ahead = next((each for each in range(at, len(blocks)) if _ENDS_ABSTRACT.match(blocks[each])), 0)
+    if sum(len(block.split()) for block in blocks[at:ahead]) <= _ABSTRACT_WORDS:
+        end = max(end, ahead)
+    return [*blocks[:end], "## Text", *blocks[end:]] if end < len(blocks) and not blocks[end].startswith("#") else blocks
 
 
 def _escaped(text: str) -> str:

@@ -30,7 +30,9 @@ _TYPED = re.compile(
     r"|\([^()]{0,80}\b[A-Z][\w'\u2019-]+(?: et al\.)?,? (?:18|19|20)\d\d[a-z]?\b[^()]{0,200}\)"  # (see Berg, 1931)
 )
 """A citation that is typed as text, as in a manuscript without a reference manager."""
-_BEHIND_STOP = re.compile(rf"(?<=[.!?])(?:{OTHER_MARK}(?=\s|$)| {OTHER_MARK}(?=$|\s+[\"'(\[\u201c]*[A-Z]))")
+_BEHIND_STOP = re.compile(
+    rf"(?:(?<=[.!?])|(?<=[.!?][\"'\u201d\u2019)]))(?:{OTHER_MARK}(?=\s|$)| {OTHER_MARK}(?=$|\s+[\"'(\[\u201c]*[A-Z]))"
+)
 _BEFORE_MARK = re.compile(rf"\s*{OTHER_MARK}")
 
 

@@ -17,7 +17,7 @@ from citewell.draft import tex_commands, tex_front
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.files import Folder
 from citewell.draft.flow import Block, Flow, Script, unmarked
-from citewell.draft.gaps import asks, is_key, noted
+from citewell.draft.gaps import GAP, asks, is_key, noted
 from citewell.draft.plain import write
 from citewell.draft.tex_expand import braces, expand
 from citewell.papers import Draft
@@ -40,11 +40,18 @@ _KEY = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _NOT_KEYS = re.compile(r"[\\{}$]|\n\s*\n")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\\\n]{1,60})\}")
 _BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
+_CITATION = re.compile(r"\\[A-Za-z]*[Cc]ite[A-Za-z]*\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
 _CITATION_INSIDE = re.compile(r"\\[A-Za-z]*[Cc]ite")
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
 _SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
 _SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
 _LONGEST_OPTION = 600
+_LONGEST_GAP = 60
+_LONGEST_END = 200
+_STOP = re.compile(
+    r"(?P<stop>\.)(?:[\s~}]|\\[,;!\\ ]|\\(?:label|tag)\*?\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad)(?![A-Za-z])"
+    r"|\\end\{(?:split|aligned|cases|array|gathered)\})*$"
+)
 _LATEX = re.compile(
     r"\\(?:documentclass|usepackage|maketitle|begin\s*\{|end\s*\{|(?:sub)*section\*?\s*\{|chapter\*?\s*\{"
     r"|[A-Za-z]*cite[a-z]*\*?\s*[\[{]|input\s*\{)"
@@ -89,6 +96,7 @@ class _Reader:
         self._braces = braces(flow.text)
         self._environments = _matched(flow.text)
         self._blank_lines = [found.start() for found in _BLANK_LINE.finditer(flow.text)]
+        self._citations = [found.start() for found in _CITATION_INSIDE.finditer(flow.text)]
         self._frames: list[_Frame] = []
         self._passed: set[int] = set()
         self._abstract: list[str] = []
@@ -152,7 +160,7 @@ class _Reader:
         if known.cites(name):
             return self._citation(name, begin, end)
         if known.is_note(name):
-            return self._note(begin, end)
+            return self._note(name, begin, end)
         if name in ("begin", "end"):
             return self._environment(begin, end)
         if name in known.HEADINGS or name in known.RUN_IN:
@@ -172,12 +180,29 @@ class _Reader:
             self.resources += _keys_of(self._inside(self._options(end)))
         if name in known.BREAKS:
             self._close()
-            return self._options(end)
+            return self._past(end, self._options(end))
+        if known.THANKS.fullmatch(name):
+            self._thanks()
+            return end
         if name in known.SECOND:
             return self._arguments(end, 2 if name in ("multicolumn", "resizebox") else 1)
         if name in known.SKIPPED or name == "nocite":
-            return self._arguments(end, known.SKIPPED.get(name, 1))
+            return self._skip(name, end, self._arguments(end, known.SKIPPED.get(name, 1)))
         return self._unknown(name, begin, end)
+
+    def _skip(self, name: str, at: int, end: int) -> int:
+        """Pass over what a command says to nobody, but for the citations in it."""
+        cited = self._cites_between(at, end)
+        if name in tex_commands.RAISED and (cited or GAP.search(self.text, at, min(end, at + _LONGEST_GAP))):
+            return at
+        return self._read_apart(at, end, self._quietly, quiet=True) if cited else end
+
+    def _past(self, at: int, end: int) -> int:
+        """Behind the options between `at` and `end`; where a citation is in them they are read as text."""
+        return at if self._cites_between(at, end) else end
+
+    def _cites_between(self, begin: int, end: int) -> bool:
+        return bisect_left(self._citations, begin) < bisect_left(self._citations, end)
 
     def _unknown(self, name: str, begin: int, end: int) -> int:
         """A letter, a sign, or a command that nobody knows, whose arguments are read as text."""
@@ -187,7 +212,7 @@ class _Reader:
         if said := to_text(f"\\{name}"):
             self.script.block.write(said, begin, end)
             return end
-        return self._options(end) if self.text.startswith("[", end) else end
+        return self._past(end, self._options(end)) if self.text.startswith("[", end) else end
 
     # -- citations and gaps -------------------------------------------------------------------------------------------
 
@@ -220,20 +245,22 @@ class _Reader:
         """A command that says by its name that a citation is missing, and may say in its argument which."""
         behind = self._options(end) if self.text.startswith("[", end) else end
         close = self._braces.get(behind, -1)
-        note = to_text(self.text[behind + 1 : close]) if close > 0 else ""
+        note = _said(self.text[behind + 1 : close]) if close > 0 else ""
         end = close + 1 if close > 0 else end
         self.script.block.mark(begin, end, [], note)
         return end
 
-    def _note(self, begin: int, end: int) -> int:
+    def _note(self, name: str, begin: int, end: int) -> int:
         """What the author wrote to themselves: a gap if it asks for a citation, nothing otherwise."""
         behind = self._options(end)
         close = self._braces.get(behind, -1)
         if close < 0:
             return end
-        inside = self.text[behind + 1 : close]
-        note = to_text(inside)
-        if asks(note) or _CITATION_INSIDE.search(inside):
+        cited = self._cites_between(behind, close)
+        if cited and name in tex_commands.MARGIN:
+            return self._enter(behind, self.script.keep)
+        note = _said(self.text[behind + 1 : close])
+        if asks(note) or cited:
             self.script.block.mark(begin, close + 1, [], note)
         return close + 1
 
@@ -260,7 +287,7 @@ class _Reader:
         self.script.keep(block, running=False)
 
     def _headed(self, block: Block) -> None:
-        self.script.section = unmarked(block.readable())
+        self.script.section = unmarked(block.readable()) or self.script.section  # \ackname and the like say nothing here
         self._heading = self._heading or self.script.section
         self._quietly(block)
 
@@ -272,6 +299,10 @@ class _Reader:
         if said := unmarked(block.readable()):
             self._abstract.append(said)
         self._quietly(block)
+
+    def _thanks(self) -> None:
+        self._close()
+        self.script.section = "Acknowledgements"
 
     def _close(self) -> None:
         """End a paragraph; in a stretch that is read apart only where that is running text."""
@@ -291,7 +322,12 @@ class _Reader:
                 self._close()
             return found.end()
         close = self._environments[begin]
-        at = self._arguments(found.end(), tex_commands.ARGUMENTS.get(name, 0)) if full != "document" else found.end()
+        at = found.end()
+        if full != "document":
+            at = self._past(at, self._arguments(at, tex_commands.ARGUMENTS.get(name, 0)))
+        if tex_commands.THANKS.fullmatch(name):
+            self._thanks()
+            return at
         if name in tex_commands.UNREAD:
             if name == "thebibliography":
                 tex_front.take_items(self.script.draft, self.flow, at, close)
@@ -300,6 +336,8 @@ class _Reader:
             self._close()
             return self._read_apart(at, close, self._abstracted, quiet=True)
         if apart:
+            if name in tex_commands.MATH:
+                self._stop(at, close)
             return self._read_apart(min(at, close), close, self._quietly, quiet=True)
         self._close()
         return at
@@ -328,7 +366,15 @@ class _Reader:
             return end + len(inside) - len(inside.lstrip(" ^"))
         if closing in ("$", "\\)"):
             self.script.block.write(to_text(inside), begin, close + len(closing))
+        else:
+            self._stop(end, close)
         return close + len(closing)
+
+    def _stop(self, begin: int, end: int) -> None:
+        """A sentence that ends in a displayed formula ends there: its full stop stands in the formula."""
+        found = _STOP.search(self.text, max(begin, end - _LONGEST_END), end)
+        if found and not self.script.block.quiet and self.script.block.size:
+            self.script.block.write(".", *found.span("stop"))
 
     # -- arguments ----------------------------------------------------------------------------------------------------
 
@@ -408,6 +454,11 @@ class _Reader:
 
 def _keys_of(inside: str) -> Sequence[str]:
     return [found[0] for found in _KEY.finditer(inside)]
+
+
+def _said(inside: str) -> str:
+    """What a note says, its citations by their keys."""
+    return to_text(_CITATION.sub(r"[\1]", inside))
 
 
 def _matched(text: str) -> dict[int, int]:

@@ -14,18 +14,21 @@ from citewell.draft import front_matter, tex_commands
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.files import Folder
 from citewell.draft.flow import Block, Flow, Script, Strand, joined, unmarked
-from citewell.draft.gaps import GAP, asks, is_key
+from citewell.draft.gaps import GAP, asks, is_key, note_of
 from citewell.draft.plain import write
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
 
 _FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*$(?:\r?\n)?", re.DOTALL | re.MULTILINE)
-_ABSTRACT_FIELD = re.compile(r"^abstract:[ \t]*((?:[^\n]*\n)(?:[ \t]+[^\n]*\n|[ \t\r]*\n)*)", re.MULTILINE)
+_ABSTRACT_FIELD = re.compile(
+    r"^abstract:[ \t]*(?:[|>][+\d-]*[ \t\r]*\n)?((?:[^\n]*\n)(?:[ \t]+[^\n]*\n|[ \t\r]*\n)*)", re.MULTILINE
+)
 _TITLE_BLOCK = re.compile(r"(?:%[ \t]?([^\n]*)\n)(?:%[ \t]?([^\n]*)\n)?(?:%[^\n]*\n)?")
 _INCLUDE = re.compile(r"^[ \t]*\{\{<\s*include\s+([^\s>]{1,300})\s*>\}\}[ \t]*$", re.MULTILINE)
 _RAW = "|".join(sorted(tex_commands.MATH | {"tikzpicture", "verbatim", "lstlisting", "minted", "comment"}))
 _HIDDEN = re.compile(
-    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n`]*$|(?P<comment><!--)|(?P<math>\$\$)"
+    r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n`]*$|(?P<comment>(?<!\\)<!--)|(?P<math>\$\$)"
+    r"|^[ ]{0,3}(?P<link>\[(?![\^@])[^\[\]\n]{1,200}\]:[ \t]*(?:<[^<>\n]*>|(?:https?:|mailto:|[./#])\S*)[^\n]*)$"
     rf"|^[ \t]*\\begin\{{(?P<env>(?:{_RAW})\*?)\}}",
     re.MULTILINE,
 )
@@ -43,7 +46,7 @@ _DIV = re.compile(
 _ATTRIBUTES = re.compile(r"\{[#.=:\-][^{}\n]*\}|\{[a-z-]+=[^{}\n]*\}")
 _KEY = r"@(?:\{(?P<braced>[^{}\s]{1,200})\}|(?P<key>\w(?:[:.#$%&+?<>~/-]?\w|--?\w)*|\?+)|(?=[\];,]))"
 _PLAIN_KEY = re.compile(r"\w(?:[:.#$%&+?<>~/-]?\w)*")
-_CITED = re.compile(rf"(?<![\w@.\\])-?{_KEY}")
+_CITED = re.compile(rf"(?<![\w@./\\])-?{_KEY}")
 _ELSEWHERE = re.compile(
     r"(?:fig|tbl|tab|sec|eq|thm|lem|cor|prp|cnj|def|exm|exr|lst|tip|nte|wrn|imp|cau|alg|rem|sol|suppfig|supptbl|ref)[-:(]",
     re.IGNORECASE,
@@ -258,8 +261,8 @@ class _Reader:
     def _token(self, found: re.Match[str], end: int, depth: int) -> int:
         """Take one sign; where to go on."""
         block, (begin, behind) = self.script.block, found.span()
-        if found["gap"]:
-            block.mark(begin, behind, [])
+        if found["gap"] and not _is_link(found[0], self.text[behind : behind + 1]):
+            block.mark(begin, behind, [], note_of(found[0]))
         elif found["comment"]:
             block.mark(begin, behind, [], found["comment"])
         elif found["code"] and not found["code"].startswith("r "):
@@ -270,7 +273,7 @@ class _Reader:
             block.copy(found["escaped"], found.start("escaped"))
         elif found["image"] or found["note"]:
             return self._apart(found.end(), end, depth)
-        elif found["bracket"]:
+        elif found["bracket"] or found["gap"]:
             return self._bracket(begin, end, depth)
         elif found["cited"] and (key := found["braced"] or found["key"]):
             if not _ELSEWHERE.match(key):
@@ -332,6 +335,11 @@ class _Reader:
         return further.end() if further else close + 1
 
 
+def _is_link(written: str, follows: str) -> bool:
+    """Whether what looks like a gap is a link or a span: ``[reference](https://...)``."""
+    return written.startswith("[") and "?" not in written and follows in ("(", "[", "{")
+
+
 def _brackets(text: str) -> dict[int, int]:
     """For each opening bracket the place of the one that closes it in the same paragraph."""
     pairs: dict[int, int] = {}
@@ -371,6 +379,8 @@ def _hidden_end(text: str, found: re.Match[str]) -> int:
             text, found.end()
         )
         return close.end() if close else -1
+    if found["link"]:
+        return found.end()
     closing = "-->" if found["comment"] else "$$" if found["math"] else f"\\end{{{found['env']}}}"
     end = text.find(closing, found.end())
     return end + len(closing) if end >= 0 else -1

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from citewell.draft.flow import Block, Flow, Script, unmarked
-from citewell.draft.gaps import GAP
+from citewell.draft.gaps import GAP, note_of
+from citewell.draft.queries import wants_none
 from citewell.papers import Draft
 
 _ABSTRACT = re.compile(r"[#*\s]*abstract[*.:\s]*", re.IGNORECASE)
-_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|$))+")
+_PARAGRAPH = re.compile(r"[^\n]*\S[^\n]*(?:\n|$)(?:(?![ \t]*(?:[-*]|\u2022)[ \t])[^\n]*\S[^\n]*(?:\n|$))*")
+"""Lines up to an empty one or to the next item of a list."""
 _FIRST_LINE = re.compile(r"[#\s]*(\S[^\n]*)")
 _HEADING_WORDS = 8
 
@@ -33,6 +35,11 @@ def read(flow: Flow) -> Draft:
         paragraph = text[begin:end].strip()
         if not paragraph:
             continue
+        first, _, rest = paragraph.partition("\n")
+        if rest and wants_none(first):  # "References", and the list right below it
+            script.section = first.strip()
+            begin = text.index(first, begin, end) + len(first)
+            paragraph = rest.strip()
         write(script.block, flow, begin, end)
         if _is_heading(paragraph) and not in_abstract:
             script.section = unmarked(script.block.readable().lstrip("# "))
@@ -50,7 +57,7 @@ def write(block: Block, flow: Flow, begin: int, end: int) -> None:
     """Write a stretch of a flow as it stands, its gaps marked."""
     for gap in GAP.finditer(flow.text, begin, end):
         block.copy(flow.text[begin : gap.start()], begin)
-        block.mark(*gap.span(), [])
+        block.mark(*gap.span(), [], note_of(gap[0]))
         begin = gap.end()
     block.copy(flow.text[begin:end], begin)
 

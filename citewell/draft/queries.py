@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.draft.flow import unmarked
-from citewell.papers import Draft, Paragraph, Place, Query, Slot
+from citewell.draft.gaps import wanted
+from citewell.papers import TARGET_MARK, Draft, Paragraph, Place, Query, Slot
 
 TASKS = ("global", "local", "paragraph")
 _TOPIC_WORDS = 6
@@ -50,14 +51,20 @@ class Asked:
 def of_draft(draft: Draft, known: Sequence[str] = (), task: str | None = None) -> list[Asked]:
     """What the draft asks, or only what `task` names; `known` are the library's papers that it cites already."""
     asked = []
-    if task in (None, "global"):
+    if task in (None, "global") and (draft.title or about(draft)):
         asked.append(Asked(_query("global", draft, known)))
     if task in (None, "local"):
-        asked += [Asked(_query("local", draft, known, slot.context), slot=slot) for slot in draft.slots if slot.gap]
+        asked += [Asked(_query("local", draft, known, asking(slot)), slot=slot) for slot in draft.slots if slot.gap]
     if task in (None, "paragraph"):
         begun = (each for each in draft.paragraphs if is_begun(each))
         asked += [Asked(_query("paragraph", draft, known, each.sentences[0].text), paragraph=each) for each in begun]
     return asked
+
+
+def asking(slot: Slot) -> str:
+    """The context of a slot, with what its note names, as if the author had written it before the gap."""
+    named = wanted(slot.note)
+    return slot.context.replace(TARGET_MARK, f"{named} {TARGET_MARK}", 1) if named else slot.context
 
 
 def is_begun(paragraph: Paragraph) -> bool:
@@ -65,7 +72,12 @@ def is_begun(paragraph: Paragraph) -> bool:
     if not paragraph.sentences or any(sentence.cited for sentence in paragraph.sentences):
         return False
     topic = paragraph.sentences[0].text
-    return len(topic.split()) >= _TOPIC_WORDS and topic[-1] in _ENDS and not _UNCITED.fullmatch(paragraph.section)
+    return len(topic.split()) >= _TOPIC_WORDS and topic[-1] in _ENDS and not wants_none(paragraph.section)
+
+
+def wants_none(section: str) -> bool:
+    """Whether a section is one in which nobody cites, by its heading."""
+    return bool(_UNCITED.fullmatch(section))
 
 
 def about(draft: Draft) -> str:

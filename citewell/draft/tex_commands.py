@@ -18,6 +18,8 @@ _GAP = re.compile(
     r"|refs?needed|references?needed|needs?refs?|missingrefs?|todorefs?",
     re.IGNORECASE,
 )
+_PRINTED = frozenset(("Comment", "COMMENT"))
+"""Comments of an algorithm, which a reader sees."""
 _NOTE = re.compile(
     r"todo\w*|fixme|fxnote|fxwarning|fxerror|fxfatal|tbd|tk|missing(?:text)?|hltodo|comment|authornote|marginnote|marginpar"
 )
@@ -50,11 +52,12 @@ SKIPPED = {
             "institution city country titlerunning authorrunning shorttitle shortauthors corref cortext fntext tnotetext "
             "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
             "printbibheading tnoteref fnref subtitle altaffilmark tablenotemark arabic value journal received textsuperscript "
-            "textsubscript gdef cmidrule bibitem"
+            "textsubscript gdef cmidrule bibitem citestyle setcitestyle deleted st sout"
         ),
         2: (
             "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "
-            "rule hyperlink altaffiltext colorlet newlength crefname Crefname titleformat settopmatter"
+            "rule hyperlink altaffiltext colorlet newlength crefname Crefname titleformat settopmatter "
+            "defcitealias bibcite"
         ),
         3: ("multirow"),
     }.items()
@@ -68,6 +71,12 @@ SECOND = frozenset(
     ).split()
 )
 """Commands whose first argument is about the text that follows."""
+RAISED = frozenset(("textsuperscript", "textsubscript"))
+"""Of what is skipped, where a citation is a part of its sentence."""
+MARGIN = frozenset("marginpar marginnote".split())
+"""Notes that are printed: a citation in one counts."""
+THANKS = re.compile(r"acks?|acknowledge?ments?|credits", re.IGNORECASE)
+"""Commands and environments behind which nobody cites."""
 QUIET = frozenset(
     (
         "tabular tabularx tabulary tabu longtable supertabular array tikzpicture pgfpicture algorithm algorithmic "
@@ -118,7 +127,7 @@ def is_gap(name: str) -> bool:
 
 def is_note(name: str) -> bool:
     """Whether a command holds what authors write to themselves."""
-    return bool(_NOTE.fullmatch(name.lower()))
+    return bool(_NOTE.fullmatch(name.lower())) and name not in _PRINTED
 
 
 def is_textual(name: str) -> bool:

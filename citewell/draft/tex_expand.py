@@ -15,8 +15,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from citewell.draft import tex_commands
 from citewell.draft.files import Folder
 from citewell.draft.flow import Flow, Strand, joined
+from citewell.draft.gaps import asks
 
 _MAX_DEPTH = 8
 _GROWTH = 500_000
@@ -26,6 +28,8 @@ _STEP = 20
 
 _HIDDEN = re.compile(
     r"(?P<verb>\\(?:verb|lstinline)\*?(?P<delimiter>[^A-Za-z0-9*\s{\[\\])(?P<inside>[^\n]{0,500}?)(?P=delimiter))"
+    r"|(?P<typed>\\(?:lstinline|mintinline\s*(?:\[[^\]\n]{0,200}\]\s*)?\{[^{}\n]{0,50}\}|Verb)\*?(?:\[[^\]\n]{0,200}\])?"
+    r"\{(?P<braced>(?:[^{}\n]|\{[^{}\n]{0,200}\}){0,500})\})"
     r"|(?P<env>\\begin\s*\{"
     r"(?P<name>verbatim\*?|Verbatim\*?|BVerbatim|lstlisting|minted|comment|filecontents\*?|alltt|code|sagesilent)\})"
     r"|(?P<address>\\(?:url|href|path|nolinkurl)\s*\{[^{}\n]*\})"
@@ -53,6 +57,11 @@ _LET = re.compile(r"\\let\s*+\\([A-Za-z@]+)\s*+=?\s*+(\\[A-Za-z@]+)")
 _INPUT = re.compile(r"\\(?:input|include|subfile|subfileinclude)(?![A-Za-z@])\s*+(?:\{([^{}\n]{1,300})\}|([^\s{}\\%]{1,300}))")
 _IMPORT = re.compile(r"\\(?:sub)?(?:import|includefrom|inputfrom)\s*+\{([^{}\n]{0,300})\}\s*+\{([^{}\n]{1,300})\}")
 _PARAMETER = re.compile(r"##|#(\d)")
+_CITATION = re.compile(r"\\([A-Za-z@]+)\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
+_COLOUR = re.compile(r"\\(?:text|page|f)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}")
+_PLAINLY = re.compile(r"\\[A-Za-z@]+\*?\s*|\\.|[{}]")
+_LABELLED = re.compile(r"[\[(<]?\s*([A-Z][\w .'-]{0,24}):\s*#1\s*[\])>]?")
+"""What a macro for notes to oneself and one's co-authors says, once its colours are gone: ``[JD: #1]``."""
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
 
 
@@ -141,7 +150,9 @@ class _Expander:
         return close + 1
 
     def _learn(self, name: str, macro: _Macro) -> None:
-        if not self.is_known(name):
+        if label := _label(macro):
+            macro = _Macro(r"\citationneeded{#1}" if asks(label) else r"\todo{#1}", [], 1)
+        if not self.is_known(name) or _hides_keys(name, macro):
             self.macros[name] = macro
 
     def _taken_in(self, strand: Strand, begin: int, depth: int) -> tuple[int, Strand | None]:
@@ -199,6 +210,23 @@ class _Expander:
         return end, self.expanded(joined(pieces), depth + 1)
 
 
+def _label(macro: _Macro) -> str:
+    """The name behind which a macro shows its argument in colour: what co-authors write to each other; empty for others."""
+    if macro.optional or macro.mandatory != 1 or not _COLOUR.search(macro.body):
+        return ""
+    found = _LABELLED.fullmatch(_PLAINLY.sub("", _COLOUR.sub("", macro.body)).strip())
+    return found[1] if found else ""
+
+
+def _hides_keys(name: str, macro: _Macro) -> bool:
+    """Whether a macro with the name of a citation command has its keys elsewhere than such a command: not in one argument."""
+    if not tex_commands.cites(name) or tex_commands.is_gap(name):
+        return False
+    last = f"#{len(macro.optional) + macro.mandatory}"
+    keys = [found[2].strip() for found in _CITATION.finditer(macro.body) if tex_commands.cites(found[1]) and found[1] != name]
+    return bool(keys) and (macro.mandatory != 1 or keys != [last])
+
+
 def expand(text: str, folder: Folder, is_known: Callable[[str], bool]) -> Flow:
     """A LaTeX document and the files that it takes in as one text."""
     expander = _Expander(folder, is_known)
@@ -214,10 +242,11 @@ def _bared(strand: Strand) -> Strand:
     unending: set[str] = set()
     while found := _HIDDEN.search(text, at):
         begin, at = found.span()
-        if found["verb"]:
+        if found["verb"] or found["typed"]:
+            inside = "inside" if found["verb"] else "braced"
             kept.append(strand.cut(last, begin))
-            if not _SPECIAL.search(found["inside"]):
-                kept.append(strand.cut(*found.span("inside")))
+            if not _SPECIAL.search(found[inside]):
+                kept.append(strand.cut(*found.span(inside)))
         elif found["comment"]:
             kept.append(strand.cut(last, begin))
         elif found["env"]:

@@ -15,9 +15,9 @@ COMMAND = re.compile(r"\\(title|author|abstract|bibliography|addbibresource|addg
 """What of a preamble is of interest."""
 
 _ABOUT = re.compile(
-    r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|affiliation|IEEEauthorblockA|corref|fnref"
+    r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|orcidID|affiliation|IEEEauthorblockA|corref|fnref"
     r"|altaffilmark|altaffiltext|stepcounter|refstepcounter|arabic|label|ref|authornote|IEEEmembership|href|url|texttt"
-    r"|vspace|hspace)\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
+    r"|vspace|hspace)(?![A-Za-z@])\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
 )
 _FORMULA = re.compile(r"\$[^$]*\$")
 _NEXT = re.compile(r"\\(?:and|And|AND)(?![A-Za-z])|\\quad|\\qquad|,|;|\band\b|&")
@@ -38,7 +38,8 @@ _INITIAL = re.compile(r"\b[A-Z]$")
 
 def said(inside: str) -> str:
     """What an argument of the front matter says, without its notes."""
-    return to_text(_ABOUT.sub(" ", inside))
+    # Names of programs are typed so in titles; in lists of authors it is how addresses are.
+    return to_text(_ABOUT.sub(lambda found: found[0] if found[0].startswith("\\texttt") else " ", inside))
 
 
 def people(inside: str) -> list[str]:

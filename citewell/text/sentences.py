@@ -2,7 +2,7 @@
 
 A full stop ends a sentence where the next word begins as sentences do: with a capital, a digit, or as the name of a gene or a
 compound, which is written small even there (p53, miR-132, gamma-tocopherol). It does not after an abbreviation or an initial,
-nor inside a number.
+nor inside a number. Chinese and Japanese have stops of their own, which end a sentence whatever follows.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ _NAME = (
     r"[a-z]{1,6}-?[A-Z0-9]"  # p53, mTOR, miR-132, lncRNAs
     r"|(?:alpha|beta|gamma|delta|epsilon|kappa|lambda|omega|cis|trans|[\u03b1-\u03c9])-?\w"
 )
+_CAPITAL = (
+    r"[\u00c0-\u00d6\u00d8-\u00de]"  # É, Ö
+    r"|[\u0386-\u03ab][\u03ac-\u03ce]"  # Greek words; a single letter is a symbol
+    r"|[\u0401-\u042f]"  # Cyrillic
+)
 _NUMERAL = r"[ivx]{1,4}\)"
-_BEGINNING = rf"[\"'\u201c\u2018(\[\u2022\u200e]*(?:[A-Z0-9\u00a9]|{_NAME}|{_NUMERAL})"
+_BEGINNING = rf"[\"'\u201c\u2018(\[\u2022\u200e]*(?:[A-Z0-9\u00a9]|{_CAPITAL}|{_NAME}|{_NUMERAL})"
 _END = re.compile(
     rf"(?:(?<=[a-z]{{5}})[.!?]{_CLOSING}\s+(?=[a-z])"  # after a long word, which no abbreviation is, whatever follows
-    rf"|[.!?]{_CLOSING}\s+(?={_BEGINNING}))"
+    rf"|[.!?]{_CLOSING}\s+(?={_BEGINNING})"
+    r"|[\u3002\uff01\uff1f][\u201d\u2019\u300d\u300f\uff09]*\s*)"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:al|e\.g|i\.e|cf|vs|etc|viz|Fig|Figs|Eq|Eqs|Sec|Sect|Tab|Ref|Refs|Dr|Prof|Mr|Mrs|Ms|St|No|Nos|Vol|pp|approx|resp|ca"

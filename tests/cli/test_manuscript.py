@@ -143,6 +143,25 @@ def test_mistakes_are_one_line_that_says_the_fix(library: Path, draft: Path, arg
     assert draft.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("a.pdf", "%PDF-1.5\n1 0 obj", "is a PDF; save your draft as .tex"),
+        ("a.rtf", "{\\rtf1 Boats}", "is rich text (RTF); save"),
+        ("a.docx", "PK\x03\x04 and no more", "is no Word file, or a damaged one; save"),
+        ("a.html", "\n<!DOCTYPE html><p>Boats [?]", "is a web page; save"),
+        ("a.tex", "\\documentclass{article}\\begin{document}\\end{document}", "nothing to go by"),
+        ("a.txt", "A title\n\nAnd a text without a gap.", "no gap to fill"),
+    ],
+)
+def test_what_is_no_draft_is_refused(library: Path, tmp_path: Path, name: str, text: str, says: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    accept = ("--accept", "best") if name.endswith("txt") else ()
+    done = citewell("suggest", path, *accept, "--library", library, "--pipeline", "fast", check=False)
+    assert done.returncode and says in done.stderr and len(done.stderr.splitlines()) == 1
+
+
 def test_files_that_a_draft_names_and_that_are_not_there_are_said(library: Path, draft: Path) -> None:
     draft.with_name("refs.bib").unlink()
     done = citewell("suggest", draft, "--task", "global", "-k", 1, "--library", library, "--pipeline", "fast", "--json")

@@ -189,3 +189,22 @@ def test_a_file_that_is_written_is_whole_at_any_moment(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == 0o640
     replace_file(path, b"c")
     assert path.read_bytes() == b"c"
+
+
+def test_a_gap_in_a_macro_is_filled_where_the_macro_is_defined() -> None:
+    draft = parse(r"\newcommand{\boat}{Boat~\cite{?}} The \boat{} floats.", "latex")
+    (slot,) = draft.slots
+    with pytest.raises(CitewellError, match=r"macro \\boat; fill it where that is defined"):
+        accepted(draft, [Choice(slot.place, ("k",))])
+
+
+def test_macros_of_ones_own_keep_their_other_arguments() -> None:
+    macros = r"\newcommand{\citeat}[2]{\cite[#2]{#1}}\newcommand{\jd}[1]{\textcolor{red}{[JD: #1]}}"
+    text = rf"{macros} A \citeat{{?}}{{p. 3}} b \jd{{cite X}}."
+    assert filled(text, "latex", "k").endswith(r" A \citeat{k}{p. 3} b \cite{k}.")
+
+
+def test_a_citation_behind_a_chinese_sentence_stands_before_its_stop() -> None:
+    draft = parse("第一句话。第二句话。", "latex")
+    first = draft.paragraphs[0].sentences[0]
+    assert accepted(draft, [Choice(first.place, ("k",))])[""] == r"第一句话~\cite{k}。第二句话。"

@@ -135,3 +135,21 @@ def test_every_form_of_a_draft_is_audited() -> None:
     assert [each.kind for each in findings] == ["uncited-claim", "missing-key"]
     plain = f"Counting boats\n\nAbstract. We count.\n\nWe count boats. {CLAIM} Gulls follow.\n"
     assert [each.kind for each in audit(parse(plain, "text"), None, load())] == ["uncited-claim"]
+
+
+def test_entries_without_a_title_and_other_names_of_an_entry_are_no_missing_keys() -> None:
+    bib = BIB + "@misc{web, howpublished = {On the web}}\n@article{new, ids = {old, older}, title = {Names}, year = 2001}\n"
+    tex = r"\begin{document} Boats~\cite{web,older,Harbor}. \end{document}"
+    (missing,) = found("missing-key", tex=tex, bib=bib)
+    assert missing.message == "no entry of the bibliography is called 'Harbor'; is it 'harbour'?"
+    assert {"web", "new"}.isdisjoint(each.key for each in found("never-cited", tex=tex, bib=bib))
+
+
+def test_proceedings_that_an_entry_refers_to_are_wanted() -> None:
+    bib = "@inproceedings{a, title = {A}, crossref = {all}}\n@proceedings{all, title = {All of it}}\n@book{b, title = {B}}"
+    assert [each.key for each in found("never-cited", tex=r"\begin{document}\cite{a}\end{document}", bib=bib)] == ["b"]
+
+
+@pytest.mark.parametrize("section", ["Acknowledgements", "References", "Funding"])
+def test_nobody_cites_in_thanks_and_lists(section: str) -> None:
+    assert not found("uncited-claim", tex=rf"\begin{{document}}\section*{{{section}}} {CLAIM} \end{{document}}")

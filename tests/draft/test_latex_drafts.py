@@ -146,3 +146,107 @@ def test_the_look_of_a_text_says_its_format() -> None:
     assert form_of("Plain words about costs.") == "text"
     assert form_of("Words \\citep{a} more") == form_of("x", "a.tex") == form_of("\\section{A} [@b]", "a.txt") == "latex"
     assert form_of("# Head\n\ntext") == form_of("Words [@a].") == form_of("x \\cite{a}", "a.qmd") == "markdown"
+
+
+def test_citation_macros_that_hold_their_keys_elsewhere_than_citation_commands_do() -> None:
+    draft = parse(
+        r"""\newcommand{\citebert}{\cite{bert}} \newcommand{\citenote}[2]{\cite[#2]{#1}}
+\newcommand{\citesmith}[1]{\cite[#1]{smith}}
+\newcommand{\mycite}[1]{\textcolor{blue}{\cite{#1}}} \renewcommand{\citep}[2][]{\cite[#1]{#2}}
+
+One \citebert{} two \citenote{a}{p.~3}, three \citesmith{p.~4}, four \mycite{b}, five \citep[x]{c}.""",
+        "latex",
+    )
+    assert slots(draft) == [
+        (r"\citebert", ["bert"]),
+        (r"\citenote{a}{p.~3}", ["a"]),
+        (r"\citesmith{p.~4}", ["smith"]),
+        (r"\mycite{b}", ["b"]),
+        (r"\citep[x]{c}", ["c"]),
+    ]
+
+
+def test_notes_of_co_authors_are_no_text() -> None:
+    draft = parse(
+        r"""\newcommand{\jd}[1]{\textcolor{red}{[JD: #1]}} \newcommand{\kay}[1]{{\color{blue}\textbf{Kay:} #1}}
+\newcommand{\new}[1]{\textcolor{blue}{#1}}
+
+We count boats \jd{cite Holt here}. \kay{rephrase} \new{Gulls fly.}""",
+        "latex",
+    )
+    assert sentences(draft) == ["We count boats OTHERCIT.", "Gulls fly."]
+    assert [(slot.keys, slot.note) for slot in draft.slots] == [([], "cite Holt here")]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        r"\begin{algorithmic}\State $x$ \Comment{see \cite{a}}\end{algorithmic}",
+        r"\begin{theorem}[Berg~\cite{a}] It holds. \end{theorem}",
+        r"\begin{description}\item[Berg \cite{a}] It holds. \end{description}",
+        r"\blockquote[\cite{a}]{Words.}",
+        r"Words\textsuperscript{\cite{a}}.",
+        r"\marginpar{See \cite{a}.}",
+        r"\title{Boats\thanks{See \cite{a}.}}",
+    ],
+)
+def test_citations_where_text_is_passed_over(written: str) -> None:
+    draft = parse(written, "latex")
+    assert slots(draft) == [(r"\cite{a}", ["a"])]
+    assert draft.title in ("", "Boats")
+
+
+def test_a_note_names_what_it_cites_by_key() -> None:
+    (slot,) = parse(r"Boats\todo{cite \citep[p.~2]{holt} or others}.", "latex").slots
+    assert slot.note == "cite [holt] or others"
+
+
+def test_code_in_braces_and_names_of_works_are_no_text() -> None:
+    draft = parse(
+        r"\defcitealias{a}{Paper I} Use \lstinline{\cite{b}} or \mintinline{tex}{\cite{c}} or \lstinline[x=y]{d}.", "latex"
+    )
+    assert not draft.slots
+    assert sentences(draft) == ["Use or or d."]
+
+
+@pytest.mark.parametrize(
+    "written", [r"\begin{acks}@\end{acks}", r"\acknowledgments @", r"\begin{credits}\subsubsection{\ackname} @\end{credits}"]
+)
+def test_thanks_are_a_section_of_their_own(written: str) -> None:
+    thanks = "We thank all who counted boats with us."
+    draft = parse(rf"\section{{One}} We count. {written.replace('@', thanks)}", "latex")
+    assert [(each.section, each.text) for each in draft.paragraphs] == [("One", "We count."), ("Acknowledgements", thanks)]
+
+
+def test_authors_of_springers_class() -> None:
+    draft = parse(r"\author{Ann Holt\inst{1}\orcidID{0000-1111-2222-3333} \and Jon Pike\inst{2,3}\orcidID{0000-1}}", "latex")
+    assert draft.authors == ["Ann Holt", "Jon Pike"]
+
+
+def test_what_is_struck_out_is_no_text_but_cites_still() -> None:
+    draft = parse(r"We count \deleted{old \cite{a}} boats \st{well}.", "latex")
+    assert sentences(draft) == ["We count boats ."]
+    assert slots(draft) == [(r"\cite{a}", ["a"])]
+
+
+def test_a_title_keeps_the_name_of_a_program() -> None:
+    draft = parse(
+        r"\title{Boats in \texttt{pier}\thanks{To all.}} \author{Ann Holt \texttt{a@b.org}} \begin{document} x \end{document}"
+    )
+    assert (draft.title, draft.authors) == ("Boats in pier", ["Ann Holt"])
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\begin{equation} x = y. \label{eq:one} \end{equation}",
+        r"\[ x = y . \]",
+        "$$ x = y.$$",
+        r"\begin{align} a &= b \\ x &= y\,.\nonumber \end{align}",
+    ],
+)
+def test_a_sentence_may_end_in_a_formula(formula: str) -> None:
+    draft = parse(f"The mean is {formula} In practice it is not.", "latex")
+    assert sentences(draft) == ["The mean is .", "In practice it is not."]
+    assert draft.sources[""][: draft.paragraphs[0].sentences[0].place.end].endswith(".")
+    assert sentences(parse(f"The mean is {formula.replace('.', '')} where y is.", "latex")) == ["The mean is where y is."]

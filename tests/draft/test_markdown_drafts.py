@@ -83,3 +83,37 @@ def test_bibliographies_of_the_header(tmp_path: Path) -> None:
     (tmp_path / "d.md").write_text("---\ntitle: T\nbibliography:\n- refs.json\n- refs.bib\n---\n\n[@doe; @roe]\n")
     draft = read(tmp_path / "d.md")
     assert {key: paper.title for key, paper in draft.bibliography.items()} == {"doe": "Json", "roe": "Bib"}
+
+
+def test_links_are_no_gaps_and_their_targets_no_text() -> None:
+    draft = parse(
+        """See the [reference](https://x.org/ref), the [ref][1] and a [citation]{.small} at https://x.org/@user. A gap [ref].
+
+[1]: https://x.org/@someone "A title"
+[two]: <mailto:me@x.org>
+[@a]: is cited, and so is [?].
+""",
+        "markdown",
+    )
+    assert slots(draft) == [("[ref]", []), ("[@a]", ["a"]), ("[?]", [])]
+    assert [each.text for each in draft.paragraphs] == [
+        "See the reference, the ref and a citation at https://x.org/@user. A gap OTHERCIT.",
+        "OTHERCIT: is cited, and so is OTHERCIT.",
+    ]
+
+
+def test_a_comment_sign_that_is_escaped_is_text() -> None:
+    assert parse("One \\<!-- two --> three.", "markdown").paragraphs[0].text == "One <!-- two --> three."
+
+
+def test_the_abstract_of_the_header_is_a_context_without_the_signs_of_yaml() -> None:
+    (slot,) = parse("---\ntitle: T\nabstract: |\n  Boats were counted [@a].\n---\nText.\n", "markdown").slots
+    assert slot.context == "Boats were counted TARGETCIT ."
+
+
+def test_a_citation_behind_a_quotation_belongs_to_it() -> None:
+    (paragraph,) = parse('They say "boats float." [@a] We count them.', "markdown").paragraphs
+    assert [(each.text, each.cited) for each in paragraph.sentences] == [
+        ('They say "boats float." OTHERCIT', True),
+        ("We count them.", False),
+    ]

@@ -60,3 +60,14 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes, says: str) 
     path.write_bytes(content)
     with pytest.raises(CitewellError, match=says):
         read(path)
+
+
+def test_items_are_paragraphs_and_a_list_of_references_is_its_section() -> None:
+    draft = parse(
+        "Title\n\nAn abstract.\n\n- Boats float [?].\n  They do.\n- Gulls fly.\n\nReferences\n[1] Holt, M. Boats.\n", "text"
+    )
+    assert [(each.section, each.text) for each in draft.paragraphs] == [
+        ("", "- Boats float OTHERCIT. They do."),
+        ("", "- Gulls fly."),
+        ("References", "[1] Holt, M. Boats."),
+    ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citewell.draft import parse, resolved
-from citewell.draft.queries import of_draft
+from citewell.draft.queries import asking, of_draft
 from citewell.library.library import Library
 from citewell.papers import Paper, Query
 from citewell.pipeline import suggest
@@ -64,3 +64,33 @@ def test_what_is_known_steers_and_is_not_found_again(library: Library) -> None:
     query.only_new = True
     found = [each.paper.id for each in suggest(library, query, "bm25")]
     assert found and "c" not in found
+
+
+@pytest.mark.parametrize(
+    ("note", "asked"),
+    [
+        ("cite the SciBERT paper here", "Words are counted SciBERT TARGETCIT ."),
+        ("add a ref, e.g. to Luhn 1958", "Words are counted Luhn 1958 TARGETCIT ."),
+        ("citation needed", "Words are counted TARGETCIT ."),
+        (r"cite \cite{luhn} or others", "Words are counted TARGETCIT ."),
+    ],
+)
+def test_what_a_note_names_is_asked_for(note: str, asked: str) -> None:
+    (gap,) = of_draft(parse(rf"Words are counted \todo{{{note}}}.", "latex"), task="local")
+    assert gap.query.context == asked
+    assert gap.slot is not None and gap.slot.context == "Words are counted TARGETCIT ."
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown", "text"])
+@pytest.mark.parametrize(
+    "written", ["[cite Luhn 1958]", "[CITE: Luhn 1958]", "[citation needed: Luhn 1958]", "[TODO: cite Luhn 1958]"]
+)
+def test_gaps_in_brackets_may_name_a_work(form: str, written: str) -> None:
+    (slot,) = parse(f"On Words\n\nWe count.\n\nWords are counted {written}.", form).slots
+    assert slot.gap and slot.note == written[1:-1]
+    assert asking(slot).endswith("Words are counted Luhn 1958 TARGETCIT .")
+
+
+def test_a_macro_of_ones_own_may_ask_by_its_label() -> None:
+    (slot,) = parse(r"\newcommand{\want}[1]{\textcolor{blue}{\textbf{[CITE: #1]}}} Words \want{Luhn 1958}.", "latex").slots
+    assert (slot.keys, slot.note) == ([], "Luhn 1958")

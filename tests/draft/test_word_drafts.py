@@ -138,3 +138,23 @@ def test_a_damaged_file_is_one_line_that_says_what_to_do(tmp_path: Path) -> None
             opened(tmp_path, data)
     with pytest.raises(CitewellError, match="save it anew"):
         opened(tmp_path, word.docx("<w:p>"))
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [paragraph("Abstract", style="berschrift1"), paragraph("Why."), paragraph("How."), paragraph("Keywords: boats")],
+        [paragraph("Abstract", style="berschrift1"), paragraph("Why."), paragraph("How."), paragraph("X", style="berschrift1")],
+        [paragraph("Why.", style="Abstract"), paragraph("How.", style="Abstract"), paragraph("Then the text.")],
+        [paragraph("Abstract: Why. How."), paragraph("Then the text.")],
+    ],
+)
+def test_an_abstract_may_have_paragraphs(tmp_path: Path, blocks: list[str]) -> None:
+    draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), *blocks, paragraph("Words. " * 600)))
+    assert draft.abstract == "Why. How."
+
+
+def test_what_looks_like_markdown_is_text(tmp_path: Path) -> None:
+    said = ["1. typed by hand.", "12) too.", "Table: of boats.", "- a dash.", "a <!-- sign -->."]
+    draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), *map(paragraph, said)))
+    assert [each.text for each in draft.paragraphs] == said

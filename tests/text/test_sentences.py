@@ -38,3 +38,20 @@ def test_joined_they_give_the_text_back(text: str) -> None:
 
 def test_dots_without_end_take_linear_time() -> None:
     assert len(split_sentences("Contents " + ". " * 200_000 + "12 The end.")) > 3
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["Ναι.", "Δεύτερη πρόταση εδώ.", "Τρίτη."],
+        ["Это так.", "Другое дело."],
+        ["C'est vrai.", "Élie le dit."],
+        ["They were wild type vs. Δf508 in all."],
+    ],
+)
+def test_sentences_of_other_alphabets(sentences: list[str]) -> None:
+    assert split_sentences(" ".join(sentences)) == sentences
+
+
+def test_chinese_stops_end_a_sentence_without_a_space() -> None:
+    assert split_sentences("这是第一句OTHERCIT。“第二句！”第三句") == ["这是第一句OTHERCIT。", "“第二句！”", "第三句"]

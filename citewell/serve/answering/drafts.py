@@ -10,6 +10,7 @@ from typing import Any
 
 from citewell.draft import audit, parse, reports, resolved
 from citewell.draft.accepting import Choice, accepted
+from citewell.draft.queries import asking
 from citewell.draft.taking import keys_for, with_entries
 from citewell.library.library import Library
 from citewell.models import claims
@@ -86,7 +87,7 @@ def _shown(library: Library, read: Draft) -> dict[str, Any]:
                 "keys": each.keys,
                 "papers": [known[key] for key in each.keys if key in known],
                 "gap": each.gap,
-                "context": each.context,
+                "context": asking(each),
                 "note": each.note,
             }
             for each in read.slots
