@@ -107,7 +107,15 @@ export class Searching {
       {},
       h("h3", {}, h("button", { type: "button", class: "title", click: () => this.open(paper) }, paper.title || paper.id)),
       h("p", { class: "byline" }, byline(paper)),
-      sentences.map(({ text, words: matched }) => h("blockquote", {}, highlighted(text, matched?.length ? matched : words))),
+      sentences.map(({ text, before, after, words: matched }) =>
+        h(
+          "blockquote",
+          {},
+          before && h("span", { class: "beside" }, `${before} `),
+          highlighted(text, matched?.length ? matched : words),
+          after && h("span", { class: "beside" }, ` ${after}`),
+        ),
+      ),
     );
   }
 }

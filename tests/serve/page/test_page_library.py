@@ -65,6 +65,21 @@ def test_questions_are_answered_by_sentences(page: Any) -> None:
     assert {"latent", "topics"} <= {each.lower() for each in quotes.all_inner_texts()}
 
 
+def test_a_sentence_is_shown_where_it_stands(new_page: Callable[..., Any], empty: str, tmp_path: Path) -> None:
+    one = tmp_path / "gulls.jsonl"
+    abstract = "We stood on a quay. Gulls disturb the counting of trawlers. The quay was wet."
+    one.write_text(json.dumps({"id": "gulls", "title": "On gulls", "abstract": abstract}) + "\n", encoding="utf-8")
+    page = new_page(f"{empty}#library")
+    drop(page, "#add-area", one)
+    page.wait_for_selector(".job.done", timeout=30_000)
+    page.keyboard.press("/")
+    page.keyboard.type("do gulls disturb the counting of trawlers?")
+    page.wait_for_selector("#found blockquote mark")
+    quote = page.locator("#found li").filter(has_text="On gulls").locator("blockquote").first
+    assert quote.inner_text() == abstract
+    assert quote.locator(".beside").all_inner_texts() == ["We stood on a quay. ", " The quay was wet."]
+
+
 def test_the_plot_counts_every_paper_and_leads_to_its_years(page: Any) -> None:
     years = [json.loads(line).get("year") for line in demo.path("library.jsonl").read_text("utf-8").splitlines()]
     page.get_by_role("link", name="Library").click()
