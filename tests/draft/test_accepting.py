@@ -208,3 +208,15 @@ def test_a_citation_behind_a_chinese_sentence_stands_before_its_stop() -> None:
     draft = parse("第一句话。第二句话。", "latex")
     first = draft.paragraphs[0].sentences[0]
     assert accepted(draft, [Choice(first.place, ("k",))])[""] == r"第一句话~\cite{k}。第二句话。"
+
+
+def test_a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path: Path) -> None:
+    kept = tmp_path / "kept" / "refs.bib"
+    kept.parent.mkdir()
+    kept.write_text("@book{a, title={A}}\n", encoding="utf-8")
+    kept.chmod(0o640)
+    link = tmp_path / "refs.bib"
+    link.symlink_to(kept)
+    Change.of(link, "@book{b, title={B}}\n").write()
+    assert link.is_symlink() and link.resolve() == kept.resolve()
+    assert kept.read_text("utf-8") == "@book{b, title={B}}\n" and kept.stat().st_mode & 0o777 == 0o640
