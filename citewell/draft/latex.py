@@ -19,7 +19,8 @@ from citewell.draft.files import Folder
 from citewell.draft.flow import Block, Flow, Script, unmarked
 from citewell.draft.gaps import GAP, asks, is_key, noted
 from citewell.draft.plain import write
-from citewell.draft.tex_expand import braces, expand
+from citewell.draft.tex_brackets import BLANK_LINE, Brackets, environments
+from citewell.draft.tex_expand import expand
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
 
@@ -35,17 +36,14 @@ _TOKEN = re.compile(
 )
 _LETTER_ACCENTS = re.compile(r"[uvHcdbkr]")
 _ACCENTED = re.compile(r"\s*\{?\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])\s*\}?")
-_SPACE = re.compile(r"\s*")
 _KEY = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _NOT_KEYS = re.compile(r"[\\{}$]|\n\s*\n")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\\\n]{1,60})\}")
-_BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _CITATION = re.compile(r"\\[A-Za-z]*[Cc]ite[A-Za-z]*\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
 _CITATION_INSIDE = re.compile(r"\\[A-Za-z]*[Cc]ite")
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
 _SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
 _SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
-_LONGEST_OPTION = 600
 _LONGEST_GAP = 60
 _LONGEST_END = 200
 _STOP = re.compile(
@@ -93,9 +91,9 @@ class _Reader:
         self.text = flow.text
         self.script = Script(flow, Draft(form="latex"))
         self.resources: list[str] = []
-        self._braces = braces(flow.text)
-        self._environments = _matched(flow.text)
-        self._blank_lines = [found.start() for found in _BLANK_LINE.finditer(flow.text)]
+        self._brackets = Brackets(flow.text)
+        self._environments = environments(flow.text)
+        self._blank_lines = [found.start() for found in BLANK_LINE.finditer(flow.text)]
         self._citations = [found.start() for found in _CITATION_INSIDE.finditer(flow.text)]
         self._frames: list[_Frame] = []
         self._passed: set[int] = set()
@@ -165,29 +163,33 @@ class _Reader:
             return self._environment(begin, end)
         if name in known.HEADINGS or name in known.RUN_IN:
             self._close()
-            return self._enter(self._options(end), self._headed if name in known.HEADINGS else self._quietly, quiet=True)
+            return self._enter(
+                self._brackets.options(end), self._headed if name in known.HEADINGS else self._quietly, quiet=True
+            )
         if name in known.ASIDE:
-            return self._enter(self._arguments(end, 1) if name == "captionof" else self._options(end), self.script.keep)
+            return self._enter(
+                self._brackets.arguments(end, 1) if name == "captionof" else self._brackets.options(end), self.script.keep
+            )
         if name == "title":
-            return self._enter(self._options(end), self._titled, quiet=True)
+            return self._enter(self._brackets.options(end), self._titled, quiet=True)
         if name == "author":
             return self._authors(end)
         if name == "abstract":
-            return self._enter(self._options(end), self._abstracted, quiet=True)
+            return self._enter(self._brackets.options(end), self._abstracted, quiet=True)
         if name == "nocite":
-            self.script.draft.listed += _keys_of(self._inside(end))
+            self.script.draft.listed += _keys_of(self._brackets.inside(end))
         if name in ("bibliography", "addbibresource", "addglobalbib", "addsectionbib"):
-            self.resources += _keys_of(self._inside(self._options(end)))
+            self.resources += _keys_of(self._brackets.inside(self._brackets.options(end)))
         if name in known.BREAKS:
             self._close()
-            return self._past(end, self._options(end))
+            return self._past(end, self._brackets.options(end))
         if known.THANKS.fullmatch(name):
             self._thanks()
             return end
         if name in known.SECOND:
-            return self._arguments(end, 2 if name in ("multicolumn", "resizebox") else 1)
+            return self._brackets.arguments(end, 2 if name in ("multicolumn", "resizebox") else 1)
         if name in known.SKIPPED or name == "nocite":
-            return self._skip(name, end, self._arguments(end, known.SKIPPED.get(name, 1)))
+            return self._skip(name, end, self._brackets.arguments(end, known.SKIPPED.get(name, 1)))
         return self._unknown(name, begin, end)
 
     def _skip(self, name: str, at: int, end: int) -> int:
@@ -212,18 +214,18 @@ class _Reader:
         if said := to_text(f"\\{name}"):
             self.script.block.write(said, begin, end)
             return end
-        return self._past(end, self._options(end)) if self.text.startswith("[", end) else end
+        return self._past(end, self._brackets.options(end)) if self.text.startswith("[", end) else end
 
     # -- citations and gaps -------------------------------------------------------------------------------------------
 
     def _citation(self, name: str, begin: int, end: int) -> int:
         """A citation command with its options, its keys, and for ``\\cites`` and the like several of both."""
         several = name.endswith("cites")
-        at = self._arguments(end, 1) if "volcite" in name else end
+        at = self._brackets.arguments(end, 1) if "volcite" in name else end
         groups: list[tuple[int, int]] = []
         while True:
-            behind = self._options(at, cited=True)
-            close = self._braces.get(behind, -1)
+            behind = self._brackets.options(at, cited=True)
+            close = self._brackets.braces.get(behind, -1)
             if close < 0 or (groups and not several) or _NOT_KEYS.search(self.text, behind + 1, close):
                 break
             groups.append((behind + 1, close))
@@ -243,8 +245,8 @@ class _Reader:
 
     def _gap(self, begin: int, end: int) -> int:
         """A command that says by its name that a citation is missing, and may say in its argument which."""
-        behind = self._options(end) if self.text.startswith("[", end) else end
-        close = self._braces.get(behind, -1)
+        behind = self._brackets.options(end) if self.text.startswith("[", end) else end
+        close = self._brackets.braces.get(behind, -1)
         note = _said(self.text[behind + 1 : close]) if close > 0 else ""
         end = close + 1 if close > 0 else end
         self.script.block.mark(begin, end, [], note)
@@ -252,8 +254,8 @@ class _Reader:
 
     def _note(self, name: str, begin: int, end: int) -> int:
         """What the author wrote to themselves: a gap if it asks for a citation, nothing otherwise."""
-        behind = self._options(end)
-        close = self._braces.get(behind, -1)
+        behind = self._brackets.options(end)
+        close = self._brackets.braces.get(behind, -1)
         if close < 0:
             return end
         cited = self._cites_between(behind, close)
@@ -268,7 +270,7 @@ class _Reader:
 
     def _enter(self, at: int, done: Callable[[Block], object], quiet: bool = False) -> int:
         """Read the argument that begins at `at` into a block of its own, which `done` gets at its end."""
-        close = self._braces.get(at, -1)
+        close = self._brackets.braces.get(at, -1)
         if close < 0:
             return at
         return self._read_apart(at + 1, close, done, quiet)
@@ -324,7 +326,7 @@ class _Reader:
         close = self._environments[begin]
         at = found.end()
         if full != "document":
-            at = self._past(at, self._arguments(at, tex_commands.ARGUMENTS.get(name, 0)))
+            at = self._past(at, self._brackets.arguments(at, tex_commands.ARGUMENTS.get(name, 0)))
         if tex_commands.THANKS.fullmatch(name):
             self._thanks()
             return at
@@ -376,56 +378,6 @@ class _Reader:
         if found and not self.script.block.quiet and self.script.block.size:
             self.script.block.write(".", *found.span("stop"))
 
-    # -- arguments ----------------------------------------------------------------------------------------------------
-
-    def _arguments(self, at: int, count: int) -> int:
-        """Where `count` arguments and the options among them end."""
-        end = self._options(at)
-        for _ in range(count):
-            close = self._braces.get(end, -1)
-            if close < 0:
-                return end if end > at and self.text[end - 1] in "]>)" else at
-            at = close + 1
-            end = self._options(at) if self.text.startswith("[", at) else at
-            if _ + 1 < count:
-                end = self._spaced(end)
-        return at if count else end
-
-    def _options(self, at: int, cited: bool = False) -> int:
-        """Behind the options in brackets, and the space before an argument where one follows; else `at`."""
-        end = at
-        while True:
-            behind = self._spaced(end)
-            opening = self.text[behind : behind + 1]
-            closing = {"[": "]", "<": ">" if cited else "", "(": ")" if cited else ""}.get(opening)
-            close = self._closing(behind + 1, closing) if closing else -1
-            if close < 0:
-                return behind if opening == "{" else end
-            end = close + 1
-
-    def _closing(self, at: int, sign: str) -> int:
-        """Where the bracket that opened before `at` closes, braces passed over; -1 where it does not, or only far away."""
-        last = min(len(self.text), at + _LONGEST_OPTION)
-        while at < last:
-            here = self.text[at]
-            if here == sign:
-                return at
-            if here == "\n" and _BLANK_LINE.match(self.text, at):
-                return -1
-            at = self._braces.get(at, at) + 1 if here == "{" else at + (2 if here == "\\" else 1)
-        return -1
-
-    def _spaced(self, at: int) -> int:
-        """Behind the space at `at`, unless a paragraph ends in it."""
-        found = _SPACE.match(self.text, at)
-        assert found is not None, "no space is space too"
-        return at if _BLANK_LINE.search(self.text, at, found.end()) else found.end()
-
-    def _inside(self, at: int) -> str:
-        at = self._spaced(at)
-        close = self._braces.get(at, -1)
-        return self.text[at + 1 : close] if close > 0 else ""
-
     # -- front matter -------------------------------------------------------------------------------------------------
 
     def _preamble(self, end: int) -> None:
@@ -435,17 +387,17 @@ class _Reader:
             if name == "author":
                 self._authors(found.end())
             elif name == "title":
-                at = self._options(found.end())
-                if (close := self._braces.get(at, -1)) > 0:
+                at = self._brackets.options(found.end())
+                if (close := self._brackets.braces.get(at, -1)) > 0:
                     self.script.draft.title = self.script.draft.title or tex_front.said(self.text[at + 1 : close])
             elif name == "abstract":
-                self._abstract += filter(None, [tex_front.said(self._inside(self._options(found.end())))])
+                self._abstract += filter(None, [tex_front.said(self._brackets.inside(self._brackets.options(found.end())))])
             else:
-                self.resources += _keys_of(self._inside(self._options(found.end())))
+                self.resources += _keys_of(self._brackets.inside(self._brackets.options(found.end())))
 
     def _authors(self, at: int) -> int:
-        at = self._options(at)
-        close = self._braces.get(at, -1)
+        at = self._brackets.options(at)
+        close = self._brackets.braces.get(at, -1)
         if close < 0:
             return at
         self.script.draft.authors += tex_front.people(self.text[at + 1 : close])
@@ -459,15 +411,3 @@ def _keys_of(inside: str) -> Sequence[str]:
 def _said(inside: str) -> str:
     """What a note says, its citations by their keys."""
     return to_text(_CITATION.sub(r"[\1]", inside))
-
-
-def _matched(text: str) -> dict[int, int]:
-    """For each ``\\begin`` that is ended the place of its ``\\end``."""
-    waiting: dict[str, list[int]] = {}
-    pairs = {}
-    for found in _ENVIRONMENT.finditer(text):
-        if found[1] == "begin":
-            waiting.setdefault(found[2], []).append(found.start())
-        elif waiting.get(found[2]):
-            pairs[waiting[found[2]].pop()] = found.start()
-    return pairs

@@ -73,7 +73,7 @@ def commit(library: Path, manifest: Manifest) -> None:
         out.flush()
         os.fsync(out.fileno())
     temporary.rename(folder / FILE)
-    _sync(folder)
+    sync_folder(folder)
 
 
 def sweep(library: Path, manifest: Manifest) -> None:
@@ -84,7 +84,8 @@ def sweep(library: Path, manifest: Manifest) -> None:
             path.unlink(missing_ok=True)
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """See to it that what was renamed in a folder stays so even if the machine stops."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

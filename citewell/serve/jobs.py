@@ -22,6 +22,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
+from citewell.library.manifest import sync_folder
 from citewell.serve.messages import RefusedError
 from citewell.serve.processes import started
 
@@ -159,7 +160,7 @@ class Jobs:
         except BaseException:  # a full disk above all, which these files must not keep full
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        _flush_folder(self._folder)
+        sync_folder(self._folder)
         return size
 
     def _write(self, folder: Path, job: Job) -> None:
@@ -168,7 +169,7 @@ class Jobs:
             out.write(msgspec.json.encode(job))
             _flush(out)
         temporary.rename(folder / _RECORD)
-        _flush_folder(folder)
+        sync_folder(folder)
 
     # -- working ----------------------------------------------------------------------------------------------------
 
@@ -260,12 +261,3 @@ def _name_back(job: Job) -> None:
 def _flush(out: BinaryIO) -> None:
     out.flush()
     os.fsync(out.fileno())
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

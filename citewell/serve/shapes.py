@@ -25,12 +25,12 @@ _PAPER: dict[str, Any] = {
     "venue": "Journal of Harbours",
 }
 _REASON = {"kind": "words", "text": "matches boats, photographs", "data": ["boats", "photographs"]}
-_SUGGESTION = {"rank": 1, **_PAPER, "score": 7.25, "reasons": [_REASON]}
-_TEXT = "Counting boats\n\nBoats were first counted from photographs [?]."
+SUGGESTION = {"rank": 1, **_PAPER, "score": 7.25, "reasons": [_REASON]}
 
 
-def _example(**example: Any) -> ConfigDict:
-    return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
+def example(**shown: Any) -> ConfigDict:
+    """Nothing but what is named is taken, and this is how it may look."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [shown]})
 
 
 # -- what is taken ------------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ class Filters(BaseModel):
 class SuggestBody(Filters):
     """What is being written, and where a citation is wanted."""
 
-    model_config = _example(
+    model_config = example(
         title="Boats and gulls", context="Boats were first counted from photographs [?].", k=5, pipeline="fast"
     )
     task: Literal["", "global", "local", "paragraph"] = Field("", description="Empty: local with a context, global without.")
@@ -67,7 +67,7 @@ class SuggestBody(Filters):
 class SearchBody(Filters):
     """A question or a claim."""
 
-    model_config = _example(question="do gulls disturb the counting of boats?", k=5, snippets=2, pipeline="fast")
+    model_config = example(question="do gulls disturb the counting of boats?", k=5, snippets=2, pipeline="fast")
     question: str = Field(min_length=1, max_length=5_000)
     snippets: int = Field(2, ge=0, le=20, description="How many sentences of each paper.")
 
@@ -75,34 +75,9 @@ class SearchBody(Filters):
 class ExportBody(BaseModel):
     """Some papers, and the format of the file."""
 
-    model_config = _example(ids=["doi:10.1000/harbour"], format="bibtex")
+    model_config = example(ids=["doi:10.1000/harbour"], format="bibtex")
     ids: list[Name] = Field(min_length=1, max_length=5_000)
     format: Literal["bibtex", "ris", "csl", "jsonl"] = "bibtex"
-
-
-class DraftBody(BaseModel):
-    """A manuscript as text."""
-
-    model_config = _example(text=_TEXT, form="text")
-    text: str = Field(max_length=2_000_000)
-    form: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty: found by the text itself.")
-    bibliography: str = Field("", max_length=2_000_000, description="The text of its .bib file.")
-
-
-class Choice(BaseModel):
-    """What to cite at one place."""
-
-    model_config = ConfigDict(extra="forbid")
-    begin: int = Field(ge=0, description="The place in the text, in code points.")
-    end: int = Field(ge=0)
-    ids: list[Name] = Field(min_length=1, max_length=50)
-
-
-class AcceptBody(DraftBody):
-    """A manuscript, and what to cite where."""
-
-    model_config = _example(text=_TEXT, form="markdown", choices=[{"begin": 58, "end": 61, "ids": ["doi:10.1000/harbour"]}])
-    choices: list[Choice] = Field(min_length=1, max_length=1_000)
 
 
 # -- what is given ------------------------------------------------------------------------------------------------------
@@ -111,12 +86,12 @@ class AcceptBody(DraftBody):
 class Refusal(BaseModel):
     """Why a request got no answer, and the fix."""
 
-    model_config = _example(detail="there is no pipeline 'nope'; 'citewell pipelines' lists them")
+    model_config = example(detail="there is no pipeline 'nope'; 'citewell pipelines' lists them")
     detail: str
 
 
 class Health(BaseModel):
-    model_config = _example(status="ok", version="0.1.0", papers=27525)
+    model_config = example(status="ok", version="0.1.0", papers=27525)
     status: Literal["ok"]
     version: str
     papers: int
@@ -168,7 +143,7 @@ class PipelineInfo(BaseModel):
 class Brief(BaseModel):
     """A paper in a list."""
 
-    model_config = _example(**_PAPER)
+    model_config = example(**_PAPER)
     id: str
     title: str
     authors: list[str]
@@ -179,14 +154,14 @@ class Brief(BaseModel):
 class ReasonShape(BaseModel):
     """Why a paper is suggested."""
 
-    model_config = _example(**_REASON)
+    model_config = example(**_REASON)
     kind: str
     text: str
     data: list[str]
 
 
 class SuggestionShape(Brief):
-    model_config = _example(**_SUGGESTION)
+    model_config = example(**SUGGESTION)
     rank: int
     score: float
     reasons: list[ReasonShape]
@@ -201,10 +176,10 @@ class QueryShape(BaseModel):
 class Suggestions(BaseModel):
     """What ``citewell suggest --json`` says."""
 
-    model_config = _example(
+    model_config = example(
         task="local",
         query={"title": "Boats and gulls", "abstract": "", "context": "Boats were counted TARGETCIT."},
-        suggestions=[_SUGGESTION],
+        suggestions=[SUGGESTION],
     )
     task: Literal["global", "local", "paragraph"]
     query: QueryShape
@@ -233,7 +208,7 @@ class FoundShape(Brief):
 class Search(BaseModel):
     """What ``citewell search --json`` says."""
 
-    model_config = _example(
+    model_config = example(
         query="do gulls disturb the count?",
         papers=[
             {
@@ -262,7 +237,7 @@ class Search(BaseModel):
 class PaperPage(BaseModel):
     """Some of the papers of a list, and how many there are."""
 
-    model_config = _example(total=1, papers=[_PAPER])
+    model_config = example(total=1, papers=[_PAPER])
     total: int
     papers: list[Brief]
 
@@ -298,7 +273,7 @@ class WholePaper(BaseModel):
 class Related(BaseModel):
     """The papers nearest to one."""
 
-    model_config = _example(id="doi:10.1000/gulls", suggestions=[_SUGGESTION])
+    model_config = example(id="doi:10.1000/gulls", suggestions=[SUGGESTION])
     id: str
     suggestions: list[SuggestionShape]
 
@@ -306,14 +281,14 @@ class Related(BaseModel):
 class Accepted(BaseModel):
     """The job that was begun."""
 
-    model_config = _example(job="20260102-030405-1a2b3c4d")
+    model_config = example(job="20260102-030405-1a2b3c4d")
     job: str
 
 
 class Job(BaseModel):
     """How far something that takes long has come."""
 
-    model_config = _example(
+    model_config = example(
         id="20260102-030405-1a2b3c4d",
         kind="add",
         state="done",
@@ -329,153 +304,3 @@ class Job(BaseModel):
     total: int
     message: str
     result: dict[str, Any] | None
-
-
-class SentenceShape(BaseModel):
-    file: str = Field(description="The file of the project that it stands in; empty for the main one.")
-    begin: int = Field(description="Code points into the text.")
-    end: int
-    text: str
-    cited: bool
-
-
-class ParagraphShape(BaseModel):
-    file: str
-    begin: int
-    end: int
-    section: str
-    sentences: list[SentenceShape]
-
-
-class SlotShape(BaseModel):
-    """A place where a citation is wanted or stands."""
-
-    file: str
-    begin: int
-    end: int
-    line: int
-    keys: list[str]
-    papers: list[str] = Field(description="Ids of the library's papers that the keys mean.")
-    gap: bool
-    context: str
-    note: str
-
-
-class EntryShape(BaseModel):
-    """An entry of the draft's bibliography."""
-
-    key: str
-    title: str
-    authors: list[str]
-    year: int | None
-    id: str | None = Field(description="Of the library's paper that it is, where there is one.")
-
-
-_GAP: dict[str, Any] = {
-    "form": "text",
-    "title": "Counting boats",
-    "abstract": "",
-    "authors": [],
-    "paragraphs": [
-        {
-            "file": "",
-            "begin": 16,
-            "end": 62,
-            "section": "",
-            "sentences": [
-                {
-                    "file": "",
-                    "begin": 16,
-                    "end": 62,
-                    "text": "Boats were first counted from photographs OTHERCIT.",
-                    "cited": True,
-                }
-            ],
-        }
-    ],
-    "slots": [
-        {
-            "file": "",
-            "begin": 58,
-            "end": 61,
-            "line": 3,
-            "keys": [],
-            "papers": [],
-            "gap": True,
-            "context": "Boats were first counted from photographs TARGETCIT.",
-            "note": "",
-        }
-    ],
-    "bibliography": [],
-}
-
-
-class DraftShape(BaseModel):
-    """What stands where in a manuscript."""
-
-    model_config = _example(**_GAP)
-    form: Literal["latex", "markdown", "docx", "text"]
-    title: str
-    abstract: str
-    authors: list[str]
-    paragraphs: list[ParagraphShape]
-    slots: list[SlotShape]
-    bibliography: list[EntryShape]
-
-
-class DraftFileShape(DraftShape):
-    model_config = _example(**_GAP, text=_TEXT, files={})
-    text: str = Field(description="The manuscript's text; of a Word file, what was made of it.")
-    files: dict[str, str] = Field(description="Further files of a project that the manuscript takes in, by their names.")
-
-
-class Finding(BaseModel):
-    """Something that a check has found; of a sentence also its `score` and `suggestions`, of an entry its `key`."""
-
-    model_config = ConfigDict(extra="allow")
-    kind: str
-    level: Literal["note", "warning", "error"]
-    message: str
-    file: str
-    line: int
-    begin: int
-    end: int
-
-
-class Findings(BaseModel):
-    """What ``citewell check --json`` says."""
-
-    model_config = _example(
-        draft="",
-        counts={"uncited-claim": 0, "missing-key": 1, "duplicate-entry": 0, "disagrees": 0, "never-cited": 0},
-        findings=[
-            {
-                "kind": "missing-key",
-                "level": "error",
-                "message": "no entry of the bibliography is called 'holt2015'",
-                "file": "",
-                "line": 3,
-                "begin": 58,
-                "end": 69,
-                "key": "holt2015",
-            }
-        ],
-        notes=[],
-    )
-    draft: str
-    counts: dict[str, int]
-    findings: list[Finding]
-    notes: list[str] = Field(description="What could not be checked, and why.")
-
-
-class AcceptedShape(BaseModel):
-    """A manuscript with citations in it."""
-
-    model_config = _example(
-        text="Counting boats\n\nBoats were first counted from photographs [@holt2015counting].",
-        bibliography="@article{holt2015counting,\n  title = {Counting boats in the harbour}\n}\n",
-        keys={"doi:10.1000/harbour": "holt2015counting"},
-    )
-    text: str
-    bibliography: str
-    keys: dict[str, str] = Field(description="The citation key of each paper, by the id that was chosen.")

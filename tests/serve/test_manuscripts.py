@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from citewell.serve import shapes
+from citewell.serve import draft_shapes
 from citewell.serve.answering import uploads
 from citewell.serve.messages import RefusedError
 from tests.serve.served import Served, environment
@@ -41,14 +41,14 @@ def zipped(files: dict[str, str]) -> bytes:
 def sent(served: Served, name: str, data: bytes) -> Any:
     answer = served.client.post("/api/draft/file", files={"file": (name, data)})
     assert answer.status_code == 200, answer.text
-    shapes.DraftFileShape.model_validate(answer.json())
+    draft_shapes.DraftFileShape.model_validate(answer.json())
     return answer.json()
 
 
 def test_what_stands_where_in_a_text(served: Served) -> None:
     answer = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB})
     assert answer.status_code == 200
-    shapes.DraftShape.model_validate(answer.json())
+    draft_shapes.DraftShape.model_validate(answer.json())
     found = answer.json()
     assert (found["form"], found["title"]) == ("latex", "Boats and gulls")
     assert [LATEX[slot["begin"] : slot["end"]] for slot in found["slots"]] == [r"\cite{}", r"\cite{reis}", r"\cite{nobody}"]
@@ -94,7 +94,7 @@ def test_chosen_papers_come_into_text_and_bibliography(served: Served) -> None:
     ]
     answer = served.client.post("/api/accept", json={"text": LATEX, "form": "latex", "choices": choices, "bibliography": BIB})
     assert answer.status_code == 200, answer.text
-    accepted = shapes.AcceptedShape.model_validate(answer.json())
+    accepted = draft_shapes.AcceptedShape.model_validate(answer.json())
     harbour, tides = accepted.keys["doi:10.1000/harbour"], accepted.keys["tides"]
     assert accepted.keys["gulls"] == "reis"  # which its bibliography has already
     assert f"photographs \\cite{{{harbour}, reis}}." in accepted.text
@@ -114,7 +114,7 @@ def test_a_check_is_that_of_the_command(served: Served, shelf: Path, tmp_path: P
     done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment())
     known = json.loads(done.stdout)
     answer = served.client.post("/api/check", json={"text": draft, "bibliography": BIB})
-    found = shapes.Findings.model_validate(answer.json())
+    found = draft_shapes.Findings.model_validate(answer.json())
     assert found.counts == known["counts"]
     assert found.counts["missing-key"] == 1
     for ours, theirs in zip(answer.json()["findings"], known["findings"], strict=True):

@@ -1,0 +1,192 @@
+"""The bodies about manuscripts that are taken and given, each with an example."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from citewell.serve.shapes import Name, example
+
+_TEXT = "Counting boats\n\nBoats were first counted from photographs [?]."
+
+
+# -- what is taken ------------------------------------------------------------------------------------------------------
+
+
+class DraftBody(BaseModel):
+    """A manuscript as text."""
+
+    model_config = example(text=_TEXT, form="text")
+    text: str = Field(max_length=2_000_000)
+    form: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty: found by the text itself.")
+    bibliography: str = Field("", max_length=2_000_000, description="The text of its .bib file.")
+
+
+class Choice(BaseModel):
+    """What to cite at one place."""
+
+    model_config = ConfigDict(extra="forbid")
+    begin: int = Field(ge=0, description="The place in the text, in code points.")
+    end: int = Field(ge=0)
+    ids: list[Name] = Field(min_length=1, max_length=50)
+
+
+class AcceptBody(DraftBody):
+    """A manuscript, and what to cite where."""
+
+    model_config = example(text=_TEXT, form="markdown", choices=[{"begin": 58, "end": 61, "ids": ["doi:10.1000/harbour"]}])
+    choices: list[Choice] = Field(min_length=1, max_length=1_000)
+
+
+# -- what is given ------------------------------------------------------------------------------------------------------
+
+
+class SentenceShape(BaseModel):
+    file: str = Field(description="The file of the project that it stands in; empty for the main one.")
+    begin: int = Field(description="Code points into the text.")
+    end: int
+    text: str
+    cited: bool
+
+
+class ParagraphShape(BaseModel):
+    file: str
+    begin: int
+    end: int
+    section: str
+    sentences: list[SentenceShape]
+
+
+class SlotShape(BaseModel):
+    """A place where a citation is wanted or stands."""
+
+    file: str
+    begin: int
+    end: int
+    line: int
+    keys: list[str]
+    papers: list[str] = Field(description="Ids of the library's papers that the keys mean.")
+    gap: bool
+    context: str
+    note: str
+
+
+class EntryShape(BaseModel):
+    """An entry of the draft's bibliography."""
+
+    key: str
+    title: str
+    authors: list[str]
+    year: int | None
+    id: str | None = Field(description="Of the library's paper that it is, where there is one.")
+
+
+_GAP: dict[str, Any] = {
+    "form": "text",
+    "title": "Counting boats",
+    "abstract": "",
+    "authors": [],
+    "paragraphs": [
+        {
+            "file": "",
+            "begin": 16,
+            "end": 62,
+            "section": "",
+            "sentences": [
+                {
+                    "file": "",
+                    "begin": 16,
+                    "end": 62,
+                    "text": "Boats were first counted from photographs OTHERCIT.",
+                    "cited": True,
+                }
+            ],
+        }
+    ],
+    "slots": [
+        {
+            "file": "",
+            "begin": 58,
+            "end": 61,
+            "line": 3,
+            "keys": [],
+            "papers": [],
+            "gap": True,
+            "context": "Boats were first counted from photographs TARGETCIT.",
+            "note": "",
+        }
+    ],
+    "bibliography": [],
+}
+
+
+class DraftShape(BaseModel):
+    """What stands where in a manuscript."""
+
+    model_config = example(**_GAP)
+    form: Literal["latex", "markdown", "docx", "text"]
+    title: str
+    abstract: str
+    authors: list[str]
+    paragraphs: list[ParagraphShape]
+    slots: list[SlotShape]
+    bibliography: list[EntryShape]
+
+
+class DraftFileShape(DraftShape):
+    model_config = example(**_GAP, text=_TEXT, files={})
+    text: str = Field(description="The manuscript's text; of a Word file, what was made of it.")
+    files: dict[str, str] = Field(description="Further files of a project that the manuscript takes in, by their names.")
+
+
+class Finding(BaseModel):
+    """Something that a check has found; of a sentence also its `score` and `suggestions`, of an entry its `key`."""
+
+    model_config = ConfigDict(extra="allow")
+    kind: str
+    level: Literal["note", "warning", "error"]
+    message: str
+    file: str
+    line: int
+    begin: int
+    end: int
+
+
+class Findings(BaseModel):
+    """What ``citewell check --json`` says."""
+
+    model_config = example(
+        draft="",
+        counts={"uncited-claim": 0, "missing-key": 1, "duplicate-entry": 0, "disagrees": 0, "never-cited": 0},
+        findings=[
+            {
+                "kind": "missing-key",
+                "level": "error",
+                "message": "no entry of the bibliography is called 'holt2015'",
+                "file": "",
+                "line": 3,
+                "begin": 58,
+                "end": 69,
+                "key": "holt2015",
+            }
+        ],
+        notes=[],
+    )
+    draft: str
+    counts: dict[str, int]
+    findings: list[Finding]
+    notes: list[str] = Field(description="What could not be checked, and why.")
+
+
+class AcceptedShape(BaseModel):
+    """A manuscript with citations in it."""
+
+    model_config = example(
+        text="Counting boats\n\nBoats were first counted from photographs [@holt2015counting].",
+        bibliography="@article{holt2015counting,\n  title = {Counting boats in the harbour}\n}\n",
+        keys={"doi:10.1000/harbour": "holt2015counting"},
+    )
+    text: str
+    bibliography: str
+    keys: dict[str, str] = Field(description="The citation key of each paper, by the id that was chosen.")
