@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -107,7 +108,7 @@ def cued(found: Sequence[Marked]) -> Floats:
     return _taken(found, counts)
 
 
-def _taken(found: Sequence[Marked], values: Sequence[npt.NDArray]) -> npt.NDArray:  # type: ignore[type-arg]
+def _taken(found: Sequence[Marked], values: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return np.concatenate([value[each.judged] for value, each in zip(values, found, strict=True)] or [np.zeros(0)])
 
 
