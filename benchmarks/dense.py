@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from citewell.library import neighbours
-from citewell.library.vectors import Shelf, Vectors, quantised
-from citewell.retrieve import scanning
-from citewell.retrieve.scanning import Mask, Near
+from citewell.library.vectors import neighbours
+from citewell.library.vectors import search as scanning
+from citewell.library.vectors.search import Mask, Near
+from citewell.library.vectors.store import Shelf, Vectors, quantised
 
 _DIMENSION = 384
 _CENTRES = 2000

@@ -27,10 +27,10 @@ Engine = tuple[dict[str, Any], dict[str, Callable[[], object]]]
 
 def citewell(papers: int, queries: list[list[int]], folder: Path) -> Engine:
     from citewell.library import Library
+    from citewell.library.index.scoring import load_compiled
     from citewell.papers import Query
+    from citewell.ranking.request import Request
     from citewell.retrieve.bm25 import Bm25
-    from citewell.retrieve.request import Request
-    from citewell.retrieve.scoring import load_compiled
 
     source = folder / "papers.jsonl"
     synthetic.write_jsonl(source, papers)

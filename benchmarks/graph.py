@@ -16,15 +16,15 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from citewell.arrays import map_arrays
+from citewell.expand.navigate import Navigate
 from citewell.library import Library
-from citewell.library.arrays import map_arrays
-from citewell.library.building import write_links
-from citewell.library.graph import Graph
-from citewell.library.links import Links, build
-from citewell.library.postings import BLOCK, BLOCK_BITS
+from citewell.library.index.builder import write_links
+from citewell.library.index.graph import Graph
+from citewell.library.index.links import Links, build
+from citewell.library.index.postings import BLOCK, BLOCK_BITS
 from citewell.papers import Query, Ranking
-from citewell.retrieve.navigate import Navigate
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
 
 _SEEDS = 300
 _ROUNDS = 200

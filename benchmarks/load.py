@@ -29,11 +29,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from citewell import pipeline as pipelines
-from citewell.library import schema
+from citewell.library.index import scoring
 from citewell.library.library import Library
+from citewell.library.store import schema
 from citewell.papers import Query
-from citewell.retrieve import scoring
+from citewell.pipeline.pipeline import pipeline as pipelines
 
 _GAPS = 5_000
 _PATIENCE = 60.0
@@ -151,7 +151,7 @@ def in_threads(library: Path, threads: int, seconds: float, pipeline: str) -> fl
 
     def work(number: int) -> None:
         with Library(library) as mine:
-            chosen = pipelines.pipeline(pipeline)
+            chosen = pipelines(pipeline)
             while time.monotonic() < end:
                 with lock:
                     given = next(asked)

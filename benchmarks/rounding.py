@@ -23,8 +23,8 @@ from citewell.cli.progress import Bar
 from citewell.evaluate.evaluation import Evaluation
 from citewell.models.bert_onnx import CONFIG, WEIGHTS, convert
 from citewell.models.inputs import FILE as BUDGETS
-from citewell.models.served import MODEL, TOKENIZER
-from citewell.pipeline import Pipeline
+from citewell.models.onnx import MODEL, TOKENIZER
+from citewell.pipeline.pipeline import Pipeline
 from citewell.retrieve.dense import Dense
 
 FORMS = ("int8", "float32")

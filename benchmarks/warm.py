@@ -20,7 +20,7 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Cutoff
 from citewell.papers import Query
-from citewell.pipeline import pipeline
+from citewell.pipeline.pipeline import pipeline
 
 _FIRST = 10
 

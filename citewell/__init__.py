@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from citewell.errors import CitewellError
     from citewell.library.library import Library
     from citewell.papers import Context, Draft, Paper, Query, Reference, Suggestion
-    from citewell.pipeline import prepare, search, suggest
+    from citewell.pipeline.pipeline import prepare, search, suggest
 
 __version__ = "0.1.0"
 __all__ = [

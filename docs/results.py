@@ -22,7 +22,7 @@ from citewell.evaluate.plots import draw_report, heat_map
 from citewell.evaluate.report import SHOWN, Report
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.tuning import parse_grid, tune
-from citewell.pipeline import definitions, pipeline
+from citewell.pipeline.pipeline import definitions, pipeline
 
 PAGE = Path(__file__).with_name("results.md")
 DATA = Path(__file__).with_name("results.json")

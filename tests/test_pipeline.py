@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewell import CitewellError, Library, Query, suggest
-from citewell.pipeline import definitions, pipeline
+from citewell.pipeline.pipeline import definitions, pipeline
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from citewell.arrays import DamagedFileError
 from citewell.cli.options import json_option, library_option, print_json, tell
 from citewell.errors import CitewellError
-from citewell.library.adding import Outcome
-from citewell.library.arrays import DamagedFileError
+from citewell.library.add import Outcome
 from citewell.library.library import Library
 
 _SHOWN_PROBLEMS = 20
@@ -52,7 +52,7 @@ def command(paths: tuple[Path, ...], distractors: bool, vectors: bool, library: 
 
 def started_encoding(library: Library) -> bool:
     """Start making vectors; what keeps it from starting does not undo the add."""
-    from citewell.library.background import encode_in_background
+    from citewell.library.vectors.background import encode_in_background
 
     try:
         return encode_in_background(library)

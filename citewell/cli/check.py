@@ -18,7 +18,7 @@ from citewell.papers import Draft
 
 if TYPE_CHECKING:
     from citewell.draft.audit import Finding
-    from citewell.pipeline import Pipeline
+    from citewell.pipeline.pipeline import Pipeline
 
 _FORMATS = ("table", "json", "sarif", "github")
 _KINDS = ("uncited-claim", "missing-key", "duplicate-entry", "disagrees", "never-cited")
@@ -85,7 +85,7 @@ def command(
     """
     from citewell.draft import reports
     from citewell.draft.audit import LEVELS, not_looked_at
-    from citewell.pipeline import pipeline
+    from citewell.pipeline.pipeline import pipeline
 
     named = context.get_parameter_source("library") is ParameterSource.COMMANDLINE
     try:

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from citewell import demo
-from citewell.cli.manuscript import Manuscript
 from citewell.cli.options import json_option, print_json
 from citewell.cli.suggest import Answer, answers_as_json, print_tables
+from citewell.draft.manuscript import Manuscript
 from citewell.library.library import Library
-from citewell.pipeline import pipeline
+from citewell.pipeline.pipeline import pipeline
 
 
 @click.command("demo")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.answers import brief
 from citewell.cli.options import json_option, library_option, print_json
 from citewell.errors import CitewellError
 from citewell.library.library import Library
+from citewell.serialize import brief
 
 if TYPE_CHECKING:
     from citewell.fetch import Page
@@ -165,8 +165,8 @@ def _from_service(
 ) -> None:
     from citewell.cli.progress import Bar
     from citewell.fetch import Wanted, service
+    from citewell.fetch.client import open_line
     from citewell.fetch.fetching import Fetched, fetch, pages
-    from citewell.fetch.line import open_line
 
     asked = service(name)
     outcome = Fetched(name)
@@ -312,8 +312,8 @@ def _zotero(
 def _running(url: str, collection: str, tag: str) -> Iterator[Page]:
     from citewell.fetch import zotero
     from citewell.fetch.cache import cache_folder
+    from citewell.fetch.client import Line
     from citewell.fetch.http import Polite
-    from citewell.fetch.line import Line
 
     with Line(Polite(zotero.SITE, cache_folder() / "zotero", address=url, attempts=2), None) as line:
         yield from zotero.items(line, collection, tag)

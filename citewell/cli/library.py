@@ -12,7 +12,7 @@ from citewell.cli.options import json_option, library_option, print_json, tell
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
-    from citewell.library.standing import Standing
+    from citewell.library.vectors.status import Standing
     from citewell.retrieve.trained import Model
 
 _TEXTS = ("own", "cited", "citing", "own+cited", "own+citing", "sentences")
@@ -28,7 +28,7 @@ def command() -> None:
 @json_option
 def info(library: Library, as_json: bool) -> None:
     """Count papers, citations, contexts, sentences, segments and bytes; say how vectors and trained models stand."""
-    from citewell.answers import of_library
+    from citewell.serialize import of_library
 
     found = of_library(library)
     if as_json:
@@ -60,7 +60,7 @@ def _of_vectors(standing: Standing) -> str:
         return f"{which}: {standing.papers:,} of {standing.of:,} papers; being encoded now{left}"
     if standing.complete:
         return f"{which}: {standing.papers:,} papers"
-    from citewell.library.standing import command_for
+    from citewell.library.vectors.status import command_for
 
     command = command_for(standing.encoder, standing.text)
     if standing.papers == standing.of:
@@ -153,8 +153,8 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
     it waits for that one and shows how far it is.
     """
     from citewell.cli.progress import Bar
-    from citewell.library.standing import at_work, encode_openly, follow, kept
-    from citewell.library.vectors import Shelf
+    from citewell.library.vectors.status import at_work, encode_openly, follow, kept
+    from citewell.library.vectors.store import Shelf
 
     if of_pipeline:
         _encode_for(library, of_pipeline, bool(name), as_json)
@@ -181,7 +181,7 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
 
 def _encode_for(library: Library, name: str, of_encoder: bool, as_json: bool) -> None:
     """Make what a pipeline needs."""
-    from citewell.pipeline import pipeline
+    from citewell.pipeline.pipeline import pipeline
 
     if of_encoder:
         raise click.UsageError("give --encoder or --pipeline, not both")

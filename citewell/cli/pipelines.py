@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import click
 
-from citewell.answers import of_pipelines
 from citewell.cli.options import json_option, print_json
-from citewell.pipeline import DEFAULT, definitions
+from citewell.pipeline.pipeline import DEFAULT, definitions
+from citewell.serialize import of_pipelines
 
 
 @click.command("pipelines")

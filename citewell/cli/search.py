@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.answers import of_search
 from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
 from citewell.library.library import Library
 from citewell.papers import Query
-from citewell.pipeline import DEFAULT, pipeline
-from citewell.retrieve.passages import Found, Passage
+from citewell.pipeline.pipeline import DEFAULT, pipeline
+from citewell.ranking.sentences import Found, Passage
+from citewell.serialize import of_search
 
 if TYPE_CHECKING:
     from rich.text import Text

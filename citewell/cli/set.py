@@ -15,7 +15,7 @@ from citewell.cli.options import json_option, library_option, print_json
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
-    from citewell.evaluate.making import LeftOut
+    from citewell.evaluate.build_set import LeftOut
     from citewell.evaluate.statistics import Statistics
 
 _SET = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -49,7 +49,7 @@ def make(
         citewell set make train --library big --name train --without data/cs --without data/elife
     """
     from citewell.cli.progress import Bar
-    from citewell.evaluate.making import make
+    from citewell.evaluate.build_set import make
 
     with library, Bar() as bar:
         made = make(library, folder, name, about, without, citing_only, bar)
@@ -141,7 +141,7 @@ def _print_left_out(left_out: LeftOut) -> None:
 
 
 def _is_library(path: Path) -> bool:
-    from citewell.library.schema import FILE
+    from citewell.library.store.schema import FILE
 
     return (path / FILE).is_file() and path.suffix != ".making"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from citewell.answers import of_paper
 from citewell.cli.options import byline, json_option, library_option, print_json
 from citewell.library.library import Library
 from citewell.papers import Reference
+from citewell.serialize import of_paper
 
 _SHOWN = 10
 

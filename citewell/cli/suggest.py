@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from citewell.answers import of_suggestions
 from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Place, Query, Suggestion
-from citewell.pipeline import DEFAULT, Pipeline, pipeline
+from citewell.pipeline.pipeline import DEFAULT, Pipeline, pipeline
+from citewell.serialize import of_suggestions
 from citewell.text.marks import shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from citewell.cli.manuscript import Manuscript
+    from citewell.draft.manuscript import Manuscript
     from citewell.draft.queries import Asked
 
 _FORMATS = ("table", "json", "bibtex", "ris", "csl")
@@ -113,8 +113,8 @@ def command(
         answers = [Answer(query, chosen.suggest(library, query, size)) for query in queries]
         tell(chosen.notes(library))
     else:
-        from citewell.cli.manuscript import Manuscript
-        from citewell.cli.taking_over import take_over
+        from citewell.cli.apply import take_over
+        from citewell.draft.manuscript import Manuscript
 
         if title or abstract or context or topic:
             raise click.UsageError("give a draft file or --title/--abstract/--context/--topic, not both")

@@ -117,7 +117,7 @@ def _of_library(recipe: LibraryRecipe, library: Library, as_json: bool) -> None:
 
 def _pack_only(recipe: PackRecipe, sets: tuple[Path, ...], pack: Path | None, encoder: Path | None, as_json: bool) -> None:
     from citewell.cli.progress import Bar
-    from citewell.train import companions
+    from citewell.train import sidecars as companions
     from citewell.train.from_sets import pack_figures, packed_at
 
     if pack is None:
@@ -174,7 +174,7 @@ def _print_dev(about: dict[str, Any], as_json: bool) -> None:
 
 def _fusion(recipe: FusionRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
     from citewell.cli.progress import Bar
-    from citewell.train.adapting import figures, train
+    from citewell.train.ltr_data import figures, train
 
     with Bar() as bar:
         about = train(recipe, sets, out, bar, bar)

@@ -11,7 +11,7 @@ from pathlib import Path
 from citewell.draft import bibliography, latex, markdown, plain
 from citewell.draft.files import Folder, content, decoded
 from citewell.draft.flow import Flow
-from citewell.draft.resolving import resolved
+from citewell.draft.resolve import resolved
 from citewell.errors import CitewellError
 from citewell.papers import Draft
 

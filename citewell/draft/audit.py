@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from citewell.draft.queries import about, wants_none
-from citewell.draft.resolving import resolved
-from citewell.library.identity import families, paper_keys, same_years, title_key
+from citewell.draft.resolve import resolved
 from citewell.library.library import Library
+from citewell.library.store.identity import paper_keys, same_years, title_key
 from citewell.models.claims import Claims, Passage, judged
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Paper, Paragraph, Place, Query, Suggestion
-from citewell.pipeline import Pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.text.names import families
 
 LEVELS = ("note", "warning", "error")
 KINDS = {

@@ -18,7 +18,7 @@ from lxml.etree import _Element
 
 from citewell.draft.bibliography import entries
 from citewell.export.naming import Citekeys
-from citewell.library.identity import paper_keys, title_key
+from citewell.library.store.identity import paper_keys, title_key
 from citewell.papers import Paper
 from citewell.sources.clean import text as cleaned
 from citewell.sources.clean import year

@@ -14,18 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.evaluate import measures, snippets
+from citewell.evaluate import measures
+from citewell.evaluate import sentences as snippets
 from citewell.evaluate.measures import Values
 from citewell.evaluate.names import Names
-from citewell.evaluate.questions import Question
+from citewell.evaluate.queries import Question
 from citewell.evaluate.strict import Cutoff, sees_papers
 from citewell.evaluate.term_overlap import is_overlap, overlap
 from citewell.evaluate.trec import strictly_falling
 from citewell.library import Library
-from citewell.library.postings import BLOCK
+from citewell.library.index.postings import BLOCK
 from citewell.papers import Ranking
-from citewell.pipeline import Pipeline
-from citewell.retrieve.request import Request
+from citewell.pipeline.pipeline import Pipeline
+from citewell.ranking.request import Request
 from citewell.sources.citewell_jsonl import Naming
 
 DEPTH = 1000

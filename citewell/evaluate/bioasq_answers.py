@@ -5,8 +5,8 @@ from __future__ import annotations
 from citewell.evaluate.bioasq import LIMIT, Question, Snippet
 from citewell.library import Library
 from citewell.papers import Paper, Query
-from citewell.pipeline import Pipeline
-from citewell.retrieve.request import Request
+from citewell.pipeline.pipeline import Pipeline
+from citewell.ranking.request import Request
 from citewell.text.places import sentence_places
 
 _PUBMED = "http://www.ncbi.nlm.nih.gov/pubmed/"

@@ -10,16 +10,16 @@ from citewell.errors import CitewellError
 from citewell.evaluate import measures
 from citewell.evaluate.experiment import Experiment, Listener, Watcher, conduct
 from citewell.evaluate.pools import Pools
-from citewell.evaluate.questions import Question, questions, sampled
+from citewell.evaluate.queries import Question, questions, sampled
 from citewell.evaluate.report import Report
+from citewell.evaluate.sentences import MEASURES as SENTENCE_MEASURES
+from citewell.evaluate.sentences import VIEWS
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.slices import by_fame
-from citewell.evaluate.snippets import MEASURES as SENTENCE_MEASURES
-from citewell.evaluate.snippets import VIEWS
 from citewell.evaluate.strict import Timeline
 from citewell.evaluate.trec import read_run
-from citewell.library.adding import Progress
-from citewell.pipeline import Pipeline, pipeline
+from citewell.library.add import Progress
+from citewell.pipeline.pipeline import Pipeline, pipeline
 
 
 @dataclass

@@ -16,11 +16,11 @@ import numpy as np
 from citewell.errors import CitewellError
 from citewell.evaluate import measures
 from citewell.evaluate.bench import Answers, Bench, Ranked, Runs
+from citewell.evaluate.by_date import moments
 from citewell.evaluate.measures import Values
-from citewell.evaluate.moments import moments
 from citewell.evaluate.pools import Pools
-from citewell.evaluate.questions import Question
-from citewell.pipeline import Pipeline
+from citewell.evaluate.queries import Question
+from citewell.pipeline.pipeline import Pipeline
 
 _BATCH = 200
 

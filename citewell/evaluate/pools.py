@@ -22,14 +22,22 @@ from platformdirs import user_cache_path
 
 from citewell.evaluate.strict import END_OF_YEAR, Cutoff, Timeline, when
 from citewell.library import Library
-from citewell.library.adding import Progress
+from citewell.library.add import Progress
 from citewell.papers import Context, Paper
-from citewell.pipeline import Pipeline
+from citewell.pipeline.pipeline import Pipeline
 
-_MADE_BY = ("library", "sources", "text", "evaluate/strict.py", "evaluate/sets.py", "identifiers.py", "papers.py")
+_MADE_BY = (
+    "library/store",
+    "library/index",
+    "library/add.py",
+    "sources",
+    "text",
+    "evaluate/strict.py",
+    "evaluate/sets.py",
+    "identifiers.py",
+    "papers.py",
+)
 """The code that decides what the library of a set holds."""
-_NOT_BY = ("encoding.py", "vectors.py", "neighbours.py", "standing.py", "background.py")
-"""Of that the code of vectors, which know by themselves what they were made of."""
 
 
 def cache_folder() -> Path:
@@ -98,8 +106,8 @@ class Pools:
     def _train(self, library: Library, models: Iterable[str]) -> None:
         """Train the models that are missing, or were made by another recipe."""
         for name in sorted(models):
+            from citewell.train.monitoring import Watcher
             from citewell.train.training import made_by, train
-            from citewell.train.watching import Watcher
 
             if not made_by(library, name):
                 train(library, name, self._progress if isinstance(self._progress, Watcher) else None)
@@ -174,7 +182,7 @@ def _code() -> str:
     for name in _MADE_BY:
         place = files("citewell").joinpath(name)
         for path in [place] if place.is_file() else sorted(place.iterdir(), key=lambda path: path.name):
-            if path.name.endswith(".py") and path.name not in _NOT_BY:
+            if path.name.endswith(".py"):
                 state.update(path.read_bytes())
     return state.hexdigest()
 

@@ -20,8 +20,8 @@ from citewell.evaluate.sets import DataSet
 from citewell.evaluate.studies import Row, Study, Table
 from citewell.evaluate.term_overlap import is_overlap
 from citewell.evaluate.tuning import label
-from citewell.library.adding import Progress
-from citewell.pipeline import Pipeline, definitions, pipeline
+from citewell.library.add import Progress
+from citewell.pipeline.pipeline import Pipeline, definitions, pipeline
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from citewell.evaluate.experiment import Experiment
 from citewell.evaluate.measures import Values
 from citewell.evaluate.strict import FOREVER, Cutoff, Timeline
-from citewell.library.store import date_number
+from citewell.library.store.store import date_number
 from citewell.text.analysis import terms
 
 DEPTH = 10

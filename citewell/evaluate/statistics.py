@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.errors import CitewellError
-from citewell.evaluate.questions import Question, questions
+from citewell.evaluate.queries import Question, questions
 from citewell.evaluate.sets import DataSet, Paragraph, Split
 from citewell.evaluate.strict import Timeline, when
 from citewell.papers import Context, Paper

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.evaluate.sets import DataSet, Split
-from citewell.library.identity import families, same_years, title_key
-from citewell.library.store import date_number
+from citewell.library.store.identity import same_years, title_key
+from citewell.library.store.store import date_number
 from citewell.papers import Context, Paper, Reference
+from citewell.text.names import families
 
 END_OF_YEAR = 9999
 FOREVER = 9999_9999

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Protocol, cast
 
-from citewell.fetch.line import Line, open_line
+from citewell.fetch.client import Line, open_line
+from citewell.fetch.search_request import Page, Wanted
 from citewell.fetch.site import Site
-from citewell.fetch.wanted import Page, Wanted
 
 SERVICES = ("openalex", "semantic_scholar", "crossref", "arxiv", "pubmed")
 

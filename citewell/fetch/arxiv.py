@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from citewell.errors import CitewellError
+from citewell.fetch.client import Line
 from citewell.fetch.http import DamagedAnswerError
-from citewell.fetch.line import Line
+from citewell.fetch.search_request import Page, Wanted, missing
 from citewell.fetch.site import Site
-from citewell.fetch.wanted import Page, Wanted, missing
 from citewell.papers import Problem
 from citewell.sources.arxiv_atom import NO_ID
 

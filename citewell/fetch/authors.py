@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from citewell.errors import CitewellError
-from citewell.fetch.line import Line
+from citewell.fetch.client import Line
 
 _WORD = re.compile(r"\w+")
 _ORCID = re.compile(r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.ASCII | re.IGNORECASE)

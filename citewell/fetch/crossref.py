@@ -13,10 +13,10 @@ from urllib.parse import quote
 import msgspec
 
 from citewell.fetch.authors import orcid
+from citewell.fetch.client import Line
 from citewell.fetch.http import Parameters, RefusedError
-from citewell.fetch.line import Line
+from citewell.fetch.search_request import Page, Wanted, missing
 from citewell.fetch.site import Site
-from citewell.fetch.wanted import Page, Wanted, missing
 from citewell.sources.clean import Json, mapping, sequence, text
 
 SITE = Site(

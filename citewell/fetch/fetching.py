@@ -16,7 +16,7 @@ from typing import Protocol
 from citewell.errors import CitewellError
 from citewell.fetch import Line, Page, Service, Wanted, service
 from citewell.fetch.http import RefusedError
-from citewell.library.adding import Progress, Skipped
+from citewell.library.add import Progress, Skipped
 from citewell.library.library import Library
 from citewell.library.lock import BusyError
 from citewell.papers import Context, Paper, Problem

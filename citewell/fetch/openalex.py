@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import msgspec
 
 from citewell.fetch.authors import Profile, meant, orcid
+from citewell.fetch.client import Line
 from citewell.fetch.http import Parameters, RefusedError
-from citewell.fetch.line import Line
+from citewell.fetch.search_request import Page, Wanted, missing
 from citewell.fetch.site import Site
-from citewell.fetch.wanted import Page, Wanted, missing
 from citewell.sources.clean import mapping, sequence, strings, text
 
 SITE = Site(

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from citewell.errors import CitewellError
 from citewell.fetch.authors import orcid
+from citewell.fetch.client import Line, whole_json
 from citewell.fetch.http import DamagedAnswerError, RefusedError
-from citewell.fetch.line import Line, whole_json
+from citewell.fetch.search_request import Page, Wanted, missing
 from citewell.fetch.site import Site
-from citewell.fetch.wanted import Page, Wanted, missing
 from citewell.papers import Paper
 from citewell.sources.clean import Json, mapping, strings, text
 from citewell.sources.json_records import decode

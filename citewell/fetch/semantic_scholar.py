@@ -14,10 +14,10 @@ import msgspec
 
 from citewell.errors import CitewellError
 from citewell.fetch.authors import Profile, meant
+from citewell.fetch.client import Line
 from citewell.fetch.http import Parameters, RefusedError
-from citewell.fetch.line import Line
+from citewell.fetch.search_request import Page, Wanted
 from citewell.fetch.site import Site
-from citewell.fetch.wanted import Page, Wanted
 from citewell.papers import Problem
 from citewell.sources.clean import Json, mapping, sequence, text
 

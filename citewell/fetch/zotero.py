@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from citewell.errors import CitewellError
+from citewell.fetch.client import Line
 from citewell.fetch.http import RefusedError, UnreachableError
-from citewell.fetch.line import Line
+from citewell.fetch.search_request import Page
 from citewell.fetch.site import Site
-from citewell.fetch.wanted import Page
 from citewell.papers import Context, Paper, Problem
 from citewell.sources.clean import Json, mapping, name, sequence, text
 from citewell.sources.zotero import collection_paths, within

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.fuse.components import Component, Fusion
+from citewell.fuse.fusion import Component, Fusion
 from citewell.papers import Ranking
-from citewell.retrieve.best import before_the_rest, first_of_each
-from citewell.retrieve.passages import SentenceRanking, ranked
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
+from citewell.ranking.sentences import SentenceRanking, ranked
+from citewell.ranking.top_k import before_the_rest, first_of_each
 
 _WAYS = {"sum": np.add, "max": np.maximum}
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from citewell.fuse.components import Component, Fusion, one_each, side_by_side
+from citewell.fuse.fusion import Component, Fusion, one_each, side_by_side
 from citewell.papers import Ranking
-from citewell.retrieve.best import best_first
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
+from citewell.ranking.top_k import best_first
 
 
 @dataclass(frozen=True)

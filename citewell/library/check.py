@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from citewell.arrays import checksum
 from citewell.errors import CitewellError
-from citewell.library import manifest as manifests
-from citewell.library.arrays import checksum
-from citewell.library.index import Index
-from citewell.library.links import BITS as LINK_BITS
-from citewell.library.postings import AUTHORS, BLOCK_BITS, JOINED, STALE_BY
-from citewell.library.store import Store
+from citewell.library.index import manifest as manifests
+from citewell.library.index.index import Index
+from citewell.library.index.links import BITS as LINK_BITS
+from citewell.library.index.postings import AUTHORS, BLOCK_BITS, JOINED, STALE_BY
+from citewell.library.store.store import Store
 
 _DANGLING = {
     "citations whose citing paper is missing": "SELECT count(*) FROM citations WHERE citing NOT IN (SELECT num FROM papers)",

@@ -12,16 +12,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
-from citewell.library import manifest as manifests
-from citewell.library import removal, schema
-from citewell.library.adding import Adding, Outcome, Progress, input_files
-from citewell.library.arrays import DamagedFileError
+from citewell.library.add import Adding, Outcome, Progress, input_files
 from citewell.library.check import Verdict, check
-from citewell.library.index import Index
-from citewell.library.indexer import Indexer
-from citewell.library.postings import INDEXED
-from citewell.library.store import Store
+from citewell.library.index import manifest as manifests
+from citewell.library.index.index import Index
+from citewell.library.index.indexer import Indexer
+from citewell.library.index.postings import INDEXED
+from citewell.library.store import removal, schema
+from citewell.library.store.store import Store
 from citewell.papers import Context, Paper
 
 

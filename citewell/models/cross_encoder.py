@@ -17,7 +17,7 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.models import hugging_face, weights
 from citewell.models.inputs import Inputs, PaperText, Reader
-from citewell.models.served import MODEL, Reads, by_length, tokenizer
+from citewell.models.onnx import MODEL, Reads, by_length, tokenizer
 from citewell.papers import Query
 
 _BATCH_TOKENS = 2048

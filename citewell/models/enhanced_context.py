@@ -19,7 +19,7 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.models import weights
 from citewell.models.inputs import Inputs, Reader, window_start
-from citewell.models.served import by_length, session, tokenizer
+from citewell.models.onnx import by_length, session, tokenizer
 from citewell.papers import Query
 
 FILE = "shape.json"
@@ -105,7 +105,8 @@ class Candidate(NamedTuple):
 def author_number(name: str, people: int) -> int:
     """The number, above 0, of an author: of the family name and the first letter of what stands before it."""
     # Training reads this module on machines that have no library.
-    from citewell.library.identity import family_name, hash64
+    from citewell.hashing import hash64
+    from citewell.text.names import family_name
 
     family = family_name(name)
     if not family:

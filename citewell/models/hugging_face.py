@@ -20,7 +20,7 @@ from citewell.errors import CitewellError
 from citewell.models import weights
 from citewell.models.bert_onnx import CONFIG, OLD_WEIGHTS, WEIGHTS, convert
 from citewell.models.inputs import FILE as BUDGETS
-from citewell.models.served import MODEL, TOKENIZER, by_first_token
+from citewell.models.onnx import MODEL, TOKENIZER, by_first_token
 
 VOCABULARY = "vocab.txt"
 _FORMAT = 2

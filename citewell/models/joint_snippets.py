@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.models import overlap
-from citewell.models.served import by_length
+from citewell.models.onnx import by_length
 from citewell.models.word_networks import Weights, convolved, dense, folder_of, leaky, read_network, unit
 from citewell.models.word_vectors import WordVectors, side_by_side
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from citewell.models.served import by_length
+from citewell.models.onnx import by_length
 from citewell.models.word_networks import Weights, convolved, dense, folder_of, read_network, unit
 from citewell.models.word_vectors import WordVectors, side_by_side
 

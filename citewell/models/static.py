@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.models.inputs import Inputs, PaperText, Reader
-from citewell.models.served import TOKENIZER, tokenizer
+from citewell.models.onnx import TOKENIZER, tokenizer
 from citewell.papers import Query
 
 FILE = "table.npz"

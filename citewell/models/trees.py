@@ -1,6 +1,6 @@
 """Gradient-boosted trees as arrays: scores, and what each feature adds to them, by numpy alone.
 
-The trees are LightGBM's (`citewell.train.fusion` brings them here); whoever ranks needs neither it nor its start-up time.
+The trees are LightGBM's (`citewell.train.ltr` brings them here); whoever ranks needs neither it nor its start-up time.
 A feature's share of a score is the sum, over the nodes of the path that ask for it, of how far the answer moves the mean of the
 training rows below (Saabas 2014).
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from citewell.library.encoding import paper_texts
+from citewell.library.vectors.encode import paper_texts
 from citewell.models import cross_encoder
 from citewell.models.inputs import PaperText
 from citewell.papers import Ranking
-from citewell.rerank.rereading import Floats, Numbers, ReadsByModel, Scores
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
+from citewell.rerank.base import Floats, Numbers, ReadsByModel, Scores
 
 
 @dataclass(frozen=True)

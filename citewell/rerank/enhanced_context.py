@@ -13,9 +13,9 @@ import numpy as np
 from citewell.models import enhanced_context
 from citewell.models.enhanced_context import Candidate
 from citewell.papers import Paper
-from citewell.rerank.rereading import Numbers, ReadsByModel, Scores
-from citewell.retrieve.request import Request
-from citewell.retrieve.years import newest_year, years_of
+from citewell.ranking.request import Request
+from citewell.ranking.years import newest_year, years_of
+from citewell.rerank.base import Numbers, ReadsByModel, Scores
 
 
 @dataclass(frozen=True)

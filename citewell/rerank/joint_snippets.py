@@ -12,10 +12,10 @@ from citewell.library.library import Library
 from citewell.models import joint_snippets, weights
 from citewell.models.joint_snippets import against_candidates
 from citewell.models.word_networks import available
-from citewell.rerank.rereading import Numbers, Rereads, Scores
+from citewell.ranking.request import Request
+from citewell.ranking.sentences import SentenceRanking, ranked
+from citewell.rerank.base import Numbers, Rereads, Scores
 from citewell.retrieve.bm25 import Bm25
-from citewell.retrieve.passages import SentenceRanking, ranked
-from citewell.retrieve.request import Request
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import numpy as np
 from citewell.models import weights
 from citewell.models.word_networks import available
 from citewell.papers import Ranking, Reason
-from citewell.retrieve.best import before_the_rest
-from citewell.retrieve.passages import SentenceRanking, ranked
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
+from citewell.ranking.sentences import SentenceRanking, ranked
+from citewell.ranking.top_k import before_the_rest
 from citewell.retrieve.semiser import scored
 
 

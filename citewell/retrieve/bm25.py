@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.index import Places, Segment
-from citewell.library.postings import BLOCK, BLOCK_BITS, INDEXED
+from citewell.library.index.collection_stats import Visible
+from citewell.library.index.index import Places, Segment
+from citewell.library.index.postings import BLOCK, BLOCK_BITS, INDEXED
+from citewell.library.index.scoring import accumulate
 from citewell.papers import Ranking, Reason
-from citewell.retrieve.best import Best
-from citewell.retrieve.query_terms import QueryTerms, query_terms
-from citewell.retrieve.request import Request
-from citewell.retrieve.scoring import accumulate
-from citewell.retrieve.visible import Visible
+from citewell.ranking.query_terms import QueryTerms, query_terms
+from citewell.ranking.request import Request
+from citewell.ranking.top_k import Best
 
 _SHOWN_WORDS = 5
 

@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.encoding import encode, missing, near_mark, paper_texts
 from citewell.library.library import Library
-from citewell.library.neighbours import Neighbours
-from citewell.library.standing import command_for
-from citewell.library.vectors import Shelf
+from citewell.library.vectors.encode import encode, missing, near_mark, paper_texts
+from citewell.library.vectors.neighbours import Neighbours
+from citewell.library.vectors.search import Near
+from citewell.library.vectors.status import command_for
+from citewell.library.vectors.store import Shelf
 from citewell.models import encoder, weights
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Ranking, Reason
-from citewell.retrieve.best import best_first
-from citewell.retrieve.request import Request
-from citewell.retrieve.scanning import Near
+from citewell.ranking.request import Request
+from citewell.ranking.top_k import best_first
 from citewell.text.marks import shortened
 
 FORMS = {

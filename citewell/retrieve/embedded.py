@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from citewell.arrays import Arrays
 from citewell.errors import CitewellError
-from citewell.library.arrays import Arrays
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
 from citewell.retrieve.trained import Floats, Trained, rows_of, words_of
 
 VECTORS = ("in", "out", "in+out")

@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.library.library import Library
+from citewell.library.vectors import sentences as sentence_vectors
 from citewell.models import semiser, weights
 from citewell.models.semiser import nearness
 from citewell.models.word_networks import available
 from citewell.papers import Ranking, Reason
-from citewell.retrieve import sentence_vectors
-from citewell.retrieve.best import best_first
-from citewell.retrieve.passages import SentenceRanking, ranked
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
+from citewell.ranking.sentences import SentenceRanking, ranked
+from citewell.ranking.top_k import best_first
 
 _AT_ONCE = 1 << 15
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from citewell.library.encoding import SENTENCES, ReadsPapers
+from citewell.library.vectors.encode import SENTENCES, ReadsPapers
 from citewell.models import encoder
 from citewell.models.inputs import PaperText
 from citewell.papers import Reason
+from citewell.ranking.request import Request
+from citewell.ranking.sentences import SentenceRanking
 from citewell.retrieve.dense import Dense, Floats
-from citewell.retrieve.passages import SentenceRanking
-from citewell.retrieve.request import Request
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from citewell.library.arrays import Arrays
-from citewell.retrieve.request import Request
+from citewell.arrays import Arrays
+from citewell.ranking.request import Request
 from citewell.retrieve.trained import Floats, Trained, words_of
 
 _ROUNDS = 50

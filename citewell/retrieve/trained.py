@@ -17,13 +17,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from citewell.arrays import Arrays, DamagedFileError, map_arrays
 from citewell.errors import CitewellError
-from citewell.library.arrays import Arrays, DamagedFileError, map_arrays
 from citewell.library.library import Library
 from citewell.papers import Ranking, Reason
-from citewell.retrieve.best import best_first
-from citewell.retrieve.query_terms import query_terms
-from citewell.retrieve.request import Request
+from citewell.ranking.query_terms import query_terms
+from citewell.ranking.request import Request
+from citewell.ranking.top_k import best_first
 
 CARD = "card.json"
 

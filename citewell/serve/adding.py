@@ -13,12 +13,12 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
-from citewell.library.adding import Outcome
-from citewell.library.arrays import DamagedFileError
-from citewell.library.background import encode_in_background
+from citewell.library.add import Outcome
 from citewell.library.library import Library
 from citewell.library.lock import BusyError
+from citewell.library.vectors.background import encode_in_background
 from citewell.serve.jobs import Report
 
 _NICE = 5

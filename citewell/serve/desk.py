@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 
-from citewell.pipeline import DEFAULT, pipeline
+from citewell.pipeline.pipeline import DEFAULT, pipeline
 from citewell.serve.jobs import Jobs
 from citewell.serve.messages import Asked
 from citewell.serve.settings import Settings

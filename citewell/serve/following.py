@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from citewell.library import manifest, schema
+from citewell.library.index import manifest
 from citewell.library.library import Library
-from citewell.library.vectors import FOLDER as VECTORS
+from citewell.library.store import schema
+from citewell.library.vectors.store import FOLDER as VECTORS
 
 _VECTORS_EVERY = 10.0
 """Vectors that are being made are committed every few seconds; so often, in seconds, the new ones are opened."""

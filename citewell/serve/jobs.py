@@ -22,7 +22,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
-from citewell.library.manifest import sync_folder
+from citewell.library.index.manifest import sync_folder
 from citewell.serve.messages import RefusedError
 from citewell.serve.processes import started
 

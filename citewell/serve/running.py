@@ -17,8 +17,8 @@ from urllib.parse import quote
 import uvicorn
 
 from citewell.errors import CitewellError
-from citewell.library import schema
 from citewell.library.library import Library
+from citewell.library.store import schema
 from citewell.serve import connections
 from citewell.serve.app import make
 from citewell.serve.desk import Desk

@@ -1,6 +1,6 @@
 """The bodies that are taken and given, as the OpenAPI description has them, each with an example.
 
-What is taken is checked against them. What is given is made by `citewell.answers`, which the commands use too; tests hold it
+What is taken is checked against them. What is given is made by `citewell.serialize`, which the commands use too; tests hold it
 against these shapes.
 """
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.pipeline import DEFAULT
+from citewell.pipeline.pipeline import DEFAULT
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
 Names = Annotated[list[Name], Field(max_length=500)]

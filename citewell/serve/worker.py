@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
+from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
-from citewell.library.arrays import DamagedFileError
 from citewell.serve import frames
 from citewell.serve.answering import answer
 from citewell.serve.following import Following

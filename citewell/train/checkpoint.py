@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from citewell.train.digests import digest
+from citewell.train.fingerprints import digest
 
 
 class Checkpoint:

@@ -27,9 +27,9 @@ from citewell.evaluate.sets import DataSet
 from citewell.models.claims import FEATURES, LONGEST, THRESHOLDS, TREES, WORDS, Claims, kind_of, packed, places, table, unpacked
 from citewell.models.trees import Trees
 from citewell.text.unmarked import unmarked
-from citewell.train.about import CARD, LICENCE, write_json
+from citewell.train.card import CARD, LICENCE, write_json
+from citewell.train.monitoring import Unwatched, Watcher
 from citewell.train.recipe import ClaimsRecipe
-from citewell.train.watching import Unwatched, Watcher
 
 _HALVES = 2
 

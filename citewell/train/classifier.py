@@ -19,20 +19,20 @@ from torch import Tensor
 from citewell.errors import CitewellError
 from citewell.models.inputs import Inputs
 from citewell.train import losses
-from citewell.train.about import write_about
-from citewell.train.asking import Asking, Group
 from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, read_bert
+from citewell.train.card import write_about
 from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.companions import beside
+from citewell.train.checkpoints import Best
 from citewell.train.cross_encoder import CrossEncoder, Pairs, save
 from citewell.train.encoder import CHECKPOINT, device_called, export_onnx, numbers_of
-from citewell.train.keeping import Best
 from citewell.train.lists import Lists, measured, ranked
+from citewell.train.monitoring import Watcher
+from citewell.train.pack_queries import Asking, Group
 from citewell.train.packs import TASKS, Arrays, load
 from citewell.train.recipe_files import content
+from citewell.train.sidecars import beside
 from citewell.train.steps import Steps
-from citewell.train.watching import Watcher
 
 _PAIRS_AT_ONCE = 64
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
+from citewell.library.index.links import DIRECTIONS
 from citewell.library.library import Library
-from citewell.library.links import DIRECTIONS
 from citewell.text.analysis import Vocabulary
 
 TEXTS = ("own", "own+cited", "own+citing")

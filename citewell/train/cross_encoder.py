@@ -21,15 +21,15 @@ from torch import Tensor, nn
 
 from citewell.models.inputs import Inputs
 from citewell.train import losses
-from citewell.train.about import RECIPE, write_about
 from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, Bert, read_bert, write_bert
+from citewell.train.card import RECIPE, write_about
 from citewell.train.checkpoint import Checkpoint, fingerprint
 from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, export_onnx, numbers_of
+from citewell.train.monitoring import Watcher
 from citewell.train.packs import load
 from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
-from citewell.train.watching import Watcher
 
 LARGE = "-large"
 """The served form of the large one is called so, after the name of the small one."""

@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
-from citewell.library.arrays import Arrays
+from citewell.arrays import Arrays
 from citewell.train.corpus import Corpus
 from citewell.train.gensim_words import names, rows_by_number, run_epochs
-from citewell.train.saving import Checkpoints
-from citewell.train.watching import Watcher
+from citewell.train.monitoring import Watcher
+from citewell.train.save import Checkpoints
 
 _DRAWN = 500
 

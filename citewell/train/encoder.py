@@ -23,15 +23,15 @@ from citewell.errors import CitewellError
 from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
 from citewell.train import losses
-from citewell.train.about import TOKENIZER, write_about, write_card
-from citewell.train.asking import Asking, Group
 from citewell.train.batches import Texts, Tokens
 from citewell.train.bert import WEIGHTS, Bert, mean_vector, read_bert, write_bert
+from citewell.train.card import TOKENIZER, write_about, write_card
 from citewell.train.checkpoint import Checkpoint, fingerprint
+from citewell.train.monitoring import Watcher
+from citewell.train.pack_queries import Asking, Group
 from citewell.train.packs import Arrays, load
 from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
-from citewell.train.watching import Watcher
 
 CHECKPOINT = "checkpoint.pt"
 _ENCODED_AT_ONCE = 1024

@@ -2,7 +2,7 @@
 
 The right paper must score higher than every wrong one by a margin. Which pairs and which wrong papers there are is the choice
 of `citewell.train.negatives`; of the weights those are kept that were best on dev. Beside the pack lie the authors and
-citations of its papers (`citewell.train.people`) where the variant reads them, and the lists of the first stage
+citations of its papers (`citewell.train.authors`) where the variant reads them, and the lists of the first stage
 (`citewell.train.prefilter`) where one is named. Only numpy and torch are needed:
 ``python -m citewell.train.enhanced_context PACK BASE RECIPE OUT``.
 """
@@ -28,21 +28,21 @@ from citewell.models.enhanced_context import NOBODY, Shape
 from citewell.models.enhanced_onnx import WEIGHTS
 from citewell.models.inputs import Inputs
 from citewell.train import losses
-from citewell.train.about import TOKENIZER, write_about, write_card
-from citewell.train.asking import Asking, Group
 from citewell.train.batches import Texts
 from citewell.train.bert import CONFIG, read_bert
+from citewell.train.card import TOKENIZER, write_about, write_card
 from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.companions import PEOPLE, beside, word
+from citewell.train.checkpoints import Best
 from citewell.train.encoder import CHECKPOINT, device_called, numbers_of
 from citewell.train.enhanced_network import Asked, Found, Network, Text
-from citewell.train.keeping import Best
 from citewell.train.lists import Lists, measured, ranked
+from citewell.train.monitoring import Watcher
 from citewell.train.negatives import Choice, Negatives, pairs
+from citewell.train.pack_queries import Asking, Group
 from citewell.train.packs import TASKS, Arrays, load
 from citewell.train.recipe_files import content
+from citewell.train.sidecars import PEOPLE, beside, word
 from citewell.train.steps import Steps
-from citewell.train.watching import Watcher
 
 _YEARS = 1 << 14
 _AT_ONCE = 16
@@ -311,7 +311,7 @@ def _shaped(shape: Shape, numbers: Numbers, base: Path) -> tuple[Shape, Tensor |
 def _people(pack: Path, arrays: Arrays, shape: Shape) -> Arrays:
     path = beside(pack, PEOPLE)
     if not path.exists():
-        raise CitewellError(f"there is no {path}; citewell.train.people makes it of the pack's sets")
+        raise CitewellError(f"there is no {path}; citewell.train.authors makes it of the pack's sets")
     people = load(path)
     if str(people["pack"]) != word(arrays) or int(people["people"]) != shape.people:
         raise CitewellError(f"{path} was made for another pack, or for another number of people; make it anew")

@@ -19,17 +19,17 @@ from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
 from citewell.evaluate.experiment import Watcher as Asked
-from citewell.library.adding import Progress
+from citewell.library.add import Progress
 from citewell.models.word_networks import NETWORK
 from citewell.models.word_vectors import FILE as WORDS
 from citewell.models.word_vectors import WordVectors
-from citewell.train.about import RECIPE, SETS, write_card, write_json
+from citewell.train.card import RECIPE, SETS, write_card, write_json
 from citewell.train.curve import dev_figures
-from citewell.train.digests import digest
-from citewell.train.lessons import Lessons, lessons_at
+from citewell.train.fingerprints import digest
+from citewell.train.monitoring import Unwatched, Watcher
 from citewell.train.recipe import EvidenceRecipe
-from citewell.train.saving import Checkpoints
-from citewell.train.watching import Unwatched, Watcher
+from citewell.train.save import Checkpoints
+from citewell.train.sentence_data import Lessons, lessons_at
 
 KINDS = {"joint-snippets": "citewell.train.joint_snippets", "semiser": "citewell.train.semiser"}
 """Each a module with its `Numbers`, `fit`, and `WHAT` it makes."""

@@ -23,12 +23,12 @@ from filelock import FileLock, Timeout
 from citewell.errors import CitewellError
 from citewell.evaluate.sets import DataSet
 from citewell.models.inputs import Inputs
-from citewell.train import companions
-from citewell.train.about import CARD, TOKENIZER, pairs_by_set
-from citewell.train.digests import digest
+from citewell.train import sidecars as companions
+from citewell.train.card import CARD, TOKENIZER, pairs_by_set
+from citewell.train.fingerprints import digest
+from citewell.train.monitoring import Unwatched, Watcher
 from citewell.train.packs import load, save
 from citewell.train.recipe import PackRecipe
-from citewell.train.watching import Unwatched, Watcher
 
 KINDS = {
     "encoder": "citewell.train.encoder",

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from citewell.library.arrays import Arrays
-from citewell.train.saving import Checkpoints
-from citewell.train.watching import Watcher
+from citewell.arrays import Arrays
+from citewell.train.monitoring import Watcher
+from citewell.train.save import Checkpoints
 
 
 def names(numbers: Iterable[int]) -> list[str]:

@@ -1,8 +1,8 @@
 """Many of Medić's models from one pack, several at a time on one machine, each of which marks an examination.
 
 A model takes little of a GPU, and a table of his has dozens. Each becomes a folder of weights and a file of marks beside it
-(`citewell.train.exam` makes runs of them); what is done is not done again, and what was killed goes on. A recipe may be
-trained once more with another seed: ``medic-textenh@2``. Only numpy and torch are needed::
+(`citewell.train.offline_scoring` makes runs of them); what is done is not done again, and what was killed goes on. A recipe
+may be trained once more with another seed: ``medic-textenh@2``. Only numpy and torch are needed::
 
     python -m citewell.train.grid cs.npz minilm exam.npz out --workers 14 medic-textcon medic-textenh medic-textenh@2
 """
@@ -23,9 +23,9 @@ import torch
 
 from citewell.train.encoder import CHECKPOINT, device_called
 from citewell.train.enhanced_context import fit
-from citewell.train.marking import marks, network
 from citewell.train.packs import load, save
 from citewell.train.recipe_files import content, folder
+from citewell.train.score_offline import marks, network
 
 
 def recipe_called(name: str) -> Mapping[str, Any]:

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from citewell.library.arrays import Arrays
+from citewell.arrays import Arrays
 from citewell.train.corpus import Corpus, Numbers, Places
-from citewell.train.saving import Checkpoints
-from citewell.train.watching import Watcher
+from citewell.train.monitoring import Watcher
+from citewell.train.save import Checkpoints
 
 _CHUNK = 500
 """After so many papers the learning rate is lowered, and whoever watches is told."""

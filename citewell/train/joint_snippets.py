@@ -24,11 +24,11 @@ from citewell.models.joint_snippets import NO_WORD, against_candidates
 from citewell.models.word_networks import LEAK, NETWORK
 from citewell.models.word_vectors import WordVectors, side_by_side
 from citewell.train.checkpoint import Checkpoint
-from citewell.train.keeping import Best
-from citewell.train.lessons import Lessons
+from citewell.train.checkpoints import Best
+from citewell.train.monitoring import Watcher
+from citewell.train.sentence_data import Lessons
 from citewell.train.sentence_measures import measured
 from citewell.train.steps import Steps
-from citewell.train.watching import Watcher
 
 _FEW = -4.0
 """The score of a sentence of which nothing is known."""

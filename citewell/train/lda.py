@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 from gensim.models.ldamodel import LdaModel
 
-from citewell.library.arrays import Arrays
+from citewell.arrays import Arrays
 from citewell.retrieve.topics import mixture
 from citewell.train.corpus import Corpus
-from citewell.train.saving import Checkpoints
-from citewell.train.watching import Watcher
+from citewell.train.monitoring import Watcher
+from citewell.train.save import Checkpoints
 
 _STAGE = "lda"
 

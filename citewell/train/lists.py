@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from citewell.errors import CitewellError
-from citewell.train.asking import Asking
-from citewell.train.companions import beside, word
 from citewell.train.curve import Values
+from citewell.train.pack_queries import Asking
 from citewell.train.packs import Arrays, load
+from citewell.train.sidecars import beside, word
 
 
 class Lists:

@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from citewell.errors import CitewellError
-from citewell.train.asking import Asking
 from citewell.train.lists import Lists
+from citewell.train.pack_queries import Asking
 from citewell.train.packs import FOREVER, Arrays
 
 REGIMES = ("standard", "strict")

@@ -16,7 +16,7 @@ from citewell.train.packs import EMPTY, FOREVER, SPLITS, TASKS, Arrays
 from citewell.train.pairs import Source
 
 if TYPE_CHECKING:
-    from citewell.evaluate.questions import Question
+    from citewell.evaluate.queries import Question
 
 _AT_ONCE = 20_000
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.evaluate.questions import Question, questions, sampled
+from citewell.evaluate.queries import Question, questions, sampled
 from citewell.evaluate.sets import DataSet, Split
 from citewell.evaluate.strict import Timeline, when
 from citewell.papers import Paper

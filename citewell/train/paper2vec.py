@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from gensim.models.word2vec import Word2Vec
 
-from citewell.library.arrays import Arrays
+from citewell.arrays import Arrays
 from citewell.train import doc2vec
 from citewell.train.corpus import Corpus, Places
 from citewell.train.gensim_words import names, run_epochs
-from citewell.train.saving import Checkpoints
-from citewell.train.watching import Watcher
+from citewell.train.monitoring import Watcher
+from citewell.train.save import Checkpoints
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -22,16 +22,16 @@ from torch.nn import functional
 from citewell.errors import CitewellError
 from citewell.models.inputs import Inputs
 from citewell.train import encoder
-from citewell.train.about import write_about
 from citewell.train.bert import WEIGHTS, Bert, write_bert
+from citewell.train.card import write_about
 from citewell.train.checkpoint import Checkpoint, fingerprint
+from citewell.train.checkpoints import Best
 from citewell.train.encoder import CHECKPOINT, device_called, numbers_of
-from citewell.train.keeping import Best
 from citewell.train.lists import measured
+from citewell.train.monitoring import Watcher
 from citewell.train.packs import TASKS, Arrays, load
 from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
-from citewell.train.watching import Watcher
 
 LOSSES = ("triplet", "quadruplet")
 export = encoder.export

@@ -17,17 +17,17 @@ import numpy as np
 
 from citewell.errors import CitewellError
 from citewell.evaluate.bench import Bench
+from citewell.evaluate.by_date import moments
 from citewell.evaluate.experiment import Watcher
-from citewell.evaluate.moments import moments
 from citewell.evaluate.pools import Pools, safe_name
-from citewell.evaluate.questions import Question
+from citewell.evaluate.queries import Question
 from citewell.evaluate.sets import DataSet, Split
 from citewell.evaluate.strict import Timeline
-from citewell.library.adding import Progress
-from citewell.pipeline import Pipeline, pipeline
-from citewell.train.companions import beside, word
+from citewell.library.add import Progress
+from citewell.pipeline.pipeline import Pipeline, pipeline
 from citewell.train.packs import SPLITS, TASKS, Arrays, load, save
 from citewell.train.pairs import Source, read_source
+from citewell.train.sidecars import beside, word
 
 
 class Asked(NamedTuple):

@@ -19,17 +19,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from citewell.errors import CitewellError
+from citewell.models.onnx import by_length
 from citewell.models.semiser import NOWHERE, VIEWS
-from citewell.models.served import by_length
 from citewell.models.word_networks import NETWORK
 from citewell.models.word_vectors import WordVectors, side_by_side
 from citewell.text.sgrank import Term, key_terms
 from citewell.train.checkpoint import Checkpoint
-from citewell.train.keeping import Best
-from citewell.train.lessons import Lessons
+from citewell.train.checkpoints import Best
+from citewell.train.monitoring import Watcher
+from citewell.train.sentence_data import Lessons
 from citewell.train.sentence_measures import measured
 from citewell.train.steps import Steps
-from citewell.train.watching import Watcher
 
 _SURE = 1e-4
 """No chance is nearer to 0 or 1."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from citewell.train.lessons import Lessons
+from citewell.train.sentence_data import Lessons
 
 DOCUMENTS = 10
 """Sentences are taken from so many papers, as an evaluation does."""

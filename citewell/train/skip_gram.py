@@ -9,11 +9,11 @@ import numpy as np
 
 from citewell.models.word_vectors import WordVectors
 from citewell.train.gensim_words import names, run_epochs
-from citewell.train.lessons import Lessons
+from citewell.train.monitoring import Watcher
 from citewell.train.recipe import GraphNumbers, WordNumbers
-from citewell.train.saving import Checkpoints
+from citewell.train.save import Checkpoints
+from citewell.train.sentence_data import Lessons
 from citewell.train.term_graph import walks
-from citewell.train.watching import Watcher
 
 
 def learn(

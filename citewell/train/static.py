@@ -30,15 +30,15 @@ from citewell.models.inputs import Inputs
 from citewell.models.static import FACTOR, HASHED, KINDS, LONGEST, continuing
 from citewell.models.static import FILE as SERVED
 from citewell.train import losses
-from citewell.train.about import RECIPE, TOKENIZER, write_about, write_card
 from citewell.train.batches import CLS, MASK, SEP, Texts, Tokens
 from citewell.train.bert import WEIGHTS
+from citewell.train.card import RECIPE, TOKENIZER, write_about, write_card
 from citewell.train.checkpoint import Checkpoint, fingerprint
 from citewell.train.encoder import CHECKPOINT, Numbers, Reading, Training, device_called, numbers_of
+from citewell.train.monitoring import Watcher
 from citewell.train.packs import load
 from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
-from citewell.train.watching import Watcher
 
 TABLE = "weights.npz"
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from citewell.train.checkpoint import Checkpoint
 from citewell.train.curve import Curve, Values
-from citewell.train.watching import Unwatched, Watcher
+from citewell.train.monitoring import Unwatched, Watcher
 
 _LOSS_EVERY = 50
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from citewell.errors import CitewellError
 from citewell.text.sgrank import Term, key_terms
-from citewell.train.lessons import Lessons
 from citewell.train.recipe import GraphNumbers
+from citewell.train.sentence_data import Lessons
 
 
 class Links(NamedTuple):

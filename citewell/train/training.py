@@ -12,14 +12,14 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from citewell import __version__
+from citewell.arrays import Arrays
 from citewell.errors import CitewellError
-from citewell.library.arrays import Arrays
 from citewell.library.library import Library
 from citewell.retrieve.trained import model_folder, read_card
 from citewell.train.corpus import Corpus, read_corpus
+from citewell.train.monitoring import Unwatched, Watcher
 from citewell.train.recipe import LibraryRecipe, library_recipe
-from citewell.train.saving import Checkpoints, save
-from citewell.train.watching import Unwatched, Watcher
+from citewell.train.save import Checkpoints, save
 
 KINDS = {
     "lda": "citewell.train.lda",

@@ -10,7 +10,7 @@ from citewell.draft import parse, resolved
 from citewell.draft.queries import asking, of_draft
 from citewell.library.library import Library
 from citewell.papers import Paper, Query
-from citewell.pipeline import suggest
+from citewell.pipeline.pipeline import suggest
 
 DRAFT = r"""\title{On Words} \author{Ann Bo}
 \section{Introduction}

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.evaluate.experiment import Experiment, Outcome
-from citewell.evaluate.questions import Question
+from citewell.evaluate.queries import Question
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.slices import (
     CITATIONS,

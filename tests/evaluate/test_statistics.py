@@ -9,7 +9,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from citewell.cli.main import cli
-from citewell.evaluate.questions import questions
+from citewell.evaluate.queries import questions
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.statistics import statistics
 from citewell.evaluate.strict import Timeline

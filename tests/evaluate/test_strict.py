@@ -284,7 +284,7 @@ def test_a_set_that_calls_itself_a_path_stays_in_the_cache(tmp_path: Path, cache
 
 def test_a_stage_that_reaches_around_the_library_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = small_set().write(tmp_path / "set")
-    monkeypatch.setattr("citewell.retrieve.request.Request.allowed", lambda self, block: None)
+    monkeypatch.setattr("citewell.ranking.request.Request.allowed", lambda self, block: None)
     with pytest.raises(CitewellError, match="must not see"):
         Evaluation(folder, "global").conduct(["bm25"])
 

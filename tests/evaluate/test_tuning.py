@@ -13,11 +13,11 @@ from citewell.cli.tune import command
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.tuning import parse_grid, tune
-from citewell.fuse.learned import Learned
+from citewell.expand.navigate import Navigate
+from citewell.fuse.ltr import Learned
 from citewell.fuse.reciprocal_rank import ReciprocalRank
-from citewell.pipeline import pipeline
+from citewell.pipeline.pipeline import pipeline
 from citewell.retrieve.bm25 import Bm25
-from citewell.retrieve.navigate import Navigate
 from tests.evaluate.small_set import small_set
 
 

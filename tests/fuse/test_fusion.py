@@ -14,7 +14,7 @@ from citewell.fuse.reciprocal_rank import ReciprocalRank
 from citewell.fuse.semi_genetic import SemiGenetic
 from citewell.fuse.weighted_sum import WeightedSum
 from citewell.papers import Query, Ranking, Reason
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
 
 LISTS = st.lists(st.lists(st.integers(1, 15), unique=True, max_size=10), min_size=1, max_size=3)
 REQUEST = Request(None, Query(title="boats"))  # type: ignore[arg-type]

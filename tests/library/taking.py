@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from citewell.library import schema
-from citewell.library.intake import Intake
+from citewell.library.store import schema
+from citewell.library.store.intake import Intake
 from citewell.papers import Context, Paper
 
 TABLES = ("papers", "ids", "citations", "waiting", "contexts", "targets", "parked", "sentences", "meta")

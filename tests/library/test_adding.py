@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from citewell.errors import CitewellError
-from citewell.library import Library, indexer
-from citewell.library.intake import Intake
+from citewell.library import Library
+from citewell.library.index import indexer
+from citewell.library.store.intake import Intake
 from citewell.papers import Query
+from citewell.ranking.request import Request
 from citewell.retrieve.bm25 import Bm25
-from citewell.retrieve.request import Request
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 
@@ -106,7 +107,7 @@ def test_the_second_process_builds_the_same_index(tmp_path: Path, monkeypatch: p
     source = lines(tmp_path / "papers.jsonl", *records)
     alone, helped = Library(tmp_path / "alone"), Library(tmp_path / "helped")
     alone.add([source])
-    monkeypatch.setattr("citewell.library.adding._BATCH_RECORDS", 200)
+    monkeypatch.setattr("citewell.library.add._BATCH_RECORDS", 200)
     monkeypatch.setattr(indexer, "_WORTH_A_WORKER", 500)
     helped.add([source])
     assert helped.info()["segments"] > alone.info()["segments"]
@@ -163,7 +164,7 @@ class Watcher:
 
 
 def test_progress_hears_how_far_each_file_is_read(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewell.library.adding._BATCH_RECORDS", 2)
+    monkeypatch.setattr("citewell.library.add._BATCH_RECORDS", 2)
     one = lines(tmp_path / "one.jsonl", *({"id": f"a{number}", "title": f"A{number}"} for number in range(5)))
     two = lines(tmp_path / "two.jsonl.gz", {"id": "b", "title": "B"})
     watcher = Watcher()
@@ -176,7 +177,7 @@ def test_progress_hears_how_far_each_file_is_read(library: Library, tmp_path: Pa
 
 
 def test_an_add_goes_on_behind_what_was_committed(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("citewell.library.adding._BATCH_RECORDS", 10)
+    monkeypatch.setattr("citewell.library.add._BATCH_RECORDS", 10)
     path = tmp_path / "papers.jsonl.gz"
     lines(path, *({"id": f"p{number}", "title": f"Title {number}"} for number in range(35)))
 
@@ -200,7 +201,7 @@ def test_an_add_goes_on_behind_what_was_committed(library: Library, tmp_path: Pa
 def test_another_file_of_the_same_name_is_not_taken_for_the_interrupted_one(
     library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citewell.library.adding._BATCH_RECORDS", 2)
+    monkeypatch.setattr("citewell.library.add._BATCH_RECORDS", 2)
     path = lines(tmp_path / "papers.jsonl", *({"id": f"p{number}", "title": f"Title {number}"} for number in range(4)))
 
     class Stopper(Watcher):

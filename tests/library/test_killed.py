@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.library import Library, indexer
+from citewell.library import Library
+from citewell.library.index import indexer
 
 KILLS = int(os.environ.get("CITEWELL_KILLS", "10"))
 PAPERS = 3000
@@ -23,7 +24,9 @@ PAPERS = 3000
 # The real add, with batches so small that it commits, indexes, merges and starts its worker many times a second.
 SMALL = """
 import sys
-from citewell.library import Library, adding, indexer
+from citewell.library import Library
+from citewell.library import add as adding
+from citewell.library.index import indexer
 adding._BATCH_RECORDS = 40
 indexer._WORTH_A_WORKER = 300
 indexer._STACK_HEIGHT = 2

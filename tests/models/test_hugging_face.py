@@ -15,7 +15,7 @@ from citewell.errors import CitewellError
 from citewell.models import cross_encoder, encoder, hugging_face
 from citewell.models.inputs import PaperText
 from citewell.papers import Query
-from citewell.pipeline import Pipeline
+from citewell.pipeline.pipeline import Pipeline
 from citewell.rerank.cross_encoder import CrossEncoder
 from citewell.retrieve.dense import Dense
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from citewell.papers import Query, Ranking
+from citewell.ranking.request import Request
 from citewell.rerank import cross_encoder as stages
 from citewell.rerank.cross_encoder import CrossEncoder
-from citewell.retrieve.request import Request
 
 BEFORE = Ranking(np.array([4, 3, 2, 1], np.int64), np.array([4.0, 3.0, 2.0, 1.0], np.float32))
 

@@ -13,8 +13,8 @@ from citewell.library import Library
 from citewell.models import enhanced_context
 from citewell.models.enhanced_context import Shape
 from citewell.papers import Query, Ranking
+from citewell.ranking.request import Request
 from citewell.rerank.enhanced_context import EnhancedContext, candidates
-from citewell.retrieve.request import Request
 
 onnx, onnxruntime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
 tokenizers = pytest.importorskip("tokenizers")

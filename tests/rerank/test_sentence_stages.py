@@ -12,8 +12,8 @@ from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.models import joint_snippets, semiser
 from citewell.papers import Query
-from citewell.pipeline import pipeline, prepare
-from citewell.retrieve.request import Request
+from citewell.pipeline.pipeline import pipeline, prepare
+from citewell.ranking.request import Request
 from tests.models import word_models
 
 KNOWN = ["boats", "gulls", "harbour", "tides", "photographs", "count"]

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from citewell.library import postings
-from citewell.library.index import Index, Segment, _shadow
-from citewell.library.manifest import Entry
-from citewell.library.postings import BLOCK, GONE
+from citewell.library.index import postings, scoring
+from citewell.library.index.index import Index, Segment, _shadow
+from citewell.library.index.manifest import Entry
+from citewell.library.index.postings import BLOCK, GONE
 from citewell.papers import Query
-from citewell.retrieve import scoring
+from citewell.ranking.request import Request
 from citewell.retrieve.bm25 import Bm25
-from citewell.retrieve.request import Request
 from citewell.text.analysis import Vocabulary
 
 WORDS = [f"x{number}" for number in range(12)]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from citewell.library import Library
 from citewell.papers import Paper, Query
-from citewell.pipeline import suggest
+from citewell.pipeline.pipeline import suggest
 
 
 def test_papers_are_found_by_the_authors_of_the_draft(tiny: Library) -> None:

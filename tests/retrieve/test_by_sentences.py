@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.library.test_vectors import Letters, add
 
 from citewell.library import Library
-from citewell.library.encoding import encode
+from citewell.library.vectors.encode import encode
 from citewell.models import encoder
 from citewell.papers import Query, Ranking
-from citewell.rerank.quoted import Quoted
-from citewell.retrieve.passages import quoted
-from citewell.retrieve.request import Request
+from citewell.ranking.request import Request
+from citewell.ranking.sentences import quoted
+from citewell.rerank.sentence_boost import Quoted
 from citewell.retrieve.sentences import Sentences
-from tests.library.test_vectors import Letters, add
 
 QUESTION = Query("evidence", context="cccc")
 

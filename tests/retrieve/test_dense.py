@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.library.test_vectors import Letters, add
 
 from citewell.errors import CitewellError
 from citewell.library import Library
-from citewell.library.encoding import encode
-from citewell.library.vectors import Shelf, Vectors, quantised
+from citewell.library.vectors import search as scanning
+from citewell.library.vectors.encode import encode
+from citewell.library.vectors.search import Near
+from citewell.library.vectors.store import Shelf, Vectors, quantised
 from citewell.models import encoder
 from citewell.papers import Query, Reason
-from citewell.pipeline import pipeline
-from citewell.retrieve import scanning
+from citewell.pipeline.pipeline import pipeline
+from citewell.ranking.request import Request
 from citewell.retrieve.dense import Dense
-from citewell.retrieve.request import Request
-from citewell.retrieve.scanning import Near
-from tests.library.test_vectors import Letters, add
 
 
 @pytest.fixture

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from citewell.errors import CitewellError
+from citewell.expand.navigate import Navigate
 from citewell.fuse.reciprocal_rank import ReciprocalRank
 from citewell.library import Library
 from citewell.papers import Query
-from citewell.pipeline import Pipeline, pipeline
+from citewell.pipeline.pipeline import Pipeline, pipeline
+from citewell.ranking.request import Request
 from citewell.retrieve.embedded import Embedded
-from citewell.retrieve.navigate import Navigate
-from citewell.retrieve.request import Request
 from citewell.retrieve.trained import Model, load_model, model_folder, trained, untrained
 from citewell.text.analysis import terms
-from citewell.train.saving import save
+from citewell.train.save import save
 
 WORDS = "boats gulls harbour tides photographs wings fog"
 

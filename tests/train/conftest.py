@@ -208,8 +208,8 @@ def fitted(
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of models that citewell finds by name; what it remembers of others is forgotten."""
-    from citewell.fuse import learned
-    from citewell.pipeline import definitions
+    from citewell.fuse import ltr as learned
+    from citewell.pipeline.pipeline import definitions
 
     def forget() -> None:
         for known in (learned._loaded, definitions):

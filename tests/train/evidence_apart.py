@@ -26,7 +26,7 @@ if __name__ == "__main__":
         kind.save = save_and_die
 
     if moment == "words":
-        from citewell.train.saving import Checkpoints
+        from citewell.train.save import Checkpoints
 
         dying_after(Checkpoints)
     else:

@@ -30,8 +30,8 @@ def recipe(recipes_of: Recipes) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def pack(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A pack with lists for its global questions: every other one has an answer in the second place."""
-    from citewell.train.companions import beside, word
     from citewell.train.packs import TASKS, load, save
+    from citewell.train.sidecars import beside, word
 
     made = Path(shutil.copy(packed, tmp_path_factory.mktemp("classifier") / "pack.npz"))
     arrays = load(made)
@@ -114,8 +114,8 @@ def test_a_few_steps_lower_the_loss_and_it_is_served_as_a_cross_encoder(
 
 def test_lists_of_another_pack_are_refused(pack: Path, base: Path, recipe: dict[str, Any], tmp_path: Path) -> None:
     from citewell.train.classifier import fit
-    from citewell.train.companions import beside
     from citewell.train.packs import load, save
+    from citewell.train.sidecars import beside
 
     other = Path(shutil.copy(pack, tmp_path / "pack.npz"))
     with pytest.raises(CitewellError, match="prefilter makes it"):
@@ -128,7 +128,8 @@ def test_lists_of_another_pack_are_refused(pack: Path, base: Path, recipe: dict[
 def test_what_a_recipe_needs_beside_its_pack_is_made_once(
     packed: Path, set_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from citewell.train import companions, people
+    from citewell.train import authors as people
+    from citewell.train import sidecars as companions
     from citewell.train.packs import load
 
     pack = Path(shutil.copy(packed, tmp_path / "pack.npz"))

@@ -38,7 +38,7 @@ RECIPE: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def pack(packed: Path, set_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A pack with its people beside it."""
-    from citewell.train.people import write
+    from citewell.train.authors import write
 
     made = Path(shutil.copy(packed, tmp_path_factory.mktemp("enhanced") / "pack.npz"))
     write(made, [set_folder], 50)
@@ -112,9 +112,9 @@ def test_attention_asks_for_the_gap_and_padding_changes_nothing() -> None:
 
 
 def test_authors_and_citations_are_those_of_the_set(pack: Path) -> None:
-    from citewell.train.companions import beside
     from citewell.train.enhanced_context import Reading
     from citewell.train.packs import load
+    from citewell.train.sidecars import beside
 
     arrays, people = load(pack), load(beside(pack, "people"))
     reading = Reading(arrays, people, Shape(**SIZES), torch.device("cpu"))
@@ -190,9 +190,9 @@ def test_what_is_missing_beside_the_pack_is_said(packed: Path, pack: Path, base:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_served_model_scores_as_the_trained_one(pack: Path, base: Path, tmp_path: Path, variant: str) -> None:
     pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
-    from citewell.train.companions import beside
     from citewell.train.enhanced_context import Choice, Numbers, Training, export, save
     from citewell.train.packs import TASKS, load
+    from citewell.train.sidecars import beside
 
     model = network(variant, vocabulary=30522)
     save(model, tmp_path / "weights")

@@ -21,8 +21,8 @@ from citewell.models.joint_snippets import JointSnippets, against_candidates
 from citewell.models.semiser import Semiser
 from citewell.models.semiser import nearness as served_nearness
 from citewell.models.word_vectors import WordVectors
-from citewell.train.lessons import Lessons, lessons_at
 from citewell.train.recipe import Asking, EvidenceRecipe, GraphNumbers, load_recipe
+from citewell.train.sentence_data import Lessons, lessons_at
 from citewell.train.sentence_measures import average_precision, measured
 from citewell.train.term_graph import linked, walk
 

@@ -15,8 +15,8 @@ import pytest
 
 from citewell.library import Library
 from citewell.papers import Query
-from citewell.pipeline import pipeline
-from citewell.retrieve.request import Request
+from citewell.pipeline.pipeline import pipeline
+from citewell.ranking.request import Request
 from citewell.retrieve.topics import Topics, mixture
 from citewell.retrieve.trained import load_model
 from citewell.train.corpus import read_corpus
@@ -85,7 +85,7 @@ def test_serving_needs_neither_gensim_nor_torch(small: Library) -> None:
 import sys
 from citewell.library import Library
 from citewell.papers import Query
-from citewell.pipeline import suggest
+from citewell.pipeline.pipeline import suggest
 assert suggest(Library({str(small.folder)!r}), Query(title="ferry fog"), "lda")
 assert not {{"gensim", "torch"}} & set(sys.modules)
 """

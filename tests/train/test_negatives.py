@@ -26,8 +26,8 @@ def arrays(packed: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def asking(arrays: Any) -> Any:
-    from citewell.train.asking import Asking
     from citewell.train.batches import Texts
+    from citewell.train.pack_queries import Asking
 
     return Asking(arrays, Texts(arrays, Inputs(), torch.device("cpu")))
 

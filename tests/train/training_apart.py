@@ -7,7 +7,7 @@ import signal
 import sys
 
 from citewell.library import Library
-from citewell.train.saving import Checkpoints
+from citewell.train.save import Checkpoints
 from citewell.train.training import train
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from citewell.answers import of_search, of_suggestion, of_suggestions
 from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Query, Reason
-from citewell.pipeline import pipeline
+from citewell.pipeline.pipeline import pipeline
+from citewell.serialize import of_search, of_suggestion, of_suggestions
 from citewell.serve.answering import Given
 from citewell.serve.messages import RefusedError
 
@@ -53,7 +53,8 @@ def related(library: Library, given: Given, attached: bytes = b"") -> object:
 
 def warm_up(library: Library, given: Given, attached: bytes = b"") -> object:
     """Load what answers by a pipeline need, as a first answer does."""
-    from citewell.retrieve import scanning, scoring
+    from citewell.library.index import scoring
+    from citewell.library.vectors import search as scanning
 
     scoring.load_compiled()
     scanning.load_compiled()

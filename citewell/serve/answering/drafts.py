@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from citewell.draft import audit, parse, reports, resolved
-from citewell.draft.accepting import Choice, accepted
+from citewell.draft.accept import Choice, accepted
+from citewell.draft.entries import keys_for, with_entries
 from citewell.draft.queries import asking
-from citewell.draft.taking import keys_for, with_entries
 from citewell.library.library import Library
 from citewell.models import claims
 from citewell.papers import Draft, Place
-from citewell.pipeline import pipeline
+from citewell.pipeline.pipeline import pipeline
 from citewell.serve.answering import Given
 from citewell.serve.answering.asking import numbered
 from citewell.serve.answering.uploads import read_upload

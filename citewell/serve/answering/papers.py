@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 
 from citewell import __version__
-from citewell.answers import brief, of_library, of_paper, of_pipelines
 from citewell.export import write
 from citewell.library.library import Library
+from citewell.serialize import brief, of_library, of_paper, of_pipelines
 from citewell.serve.answering import Given
 from citewell.serve.answering.asking import numbered
 from citewell.serve.messages import Reply

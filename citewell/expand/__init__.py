@@ -1,0 +1,1 @@
+"""Stages that find candidates through citations, one a file."""

@@ -1,0 +1,216 @@
+"""Adding files to a library: find the reader, stream its records, commit them batch by batch.
+
+Each batch is one transaction that also notes how far the file has been read, so that an add which was killed goes on there the
+next time. What could not be taken is counted and listed; it never stops the rest.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Protocol
+
+from citewell.errors import CitewellError
+from citewell.library.index.indexer import Indexer
+from citewell.library.store.intake import Intake
+from citewell.library.store.schema import transaction
+from citewell.papers import Context, Paper, Problem
+from citewell.sources import InputError, Source, find_reader
+
+_BATCH_RECORDS = 4096
+_BATCH_CHARACTERS = 8_000_000
+_LISTED_PROBLEMS = 1000
+_SET_FILES = ("papers.jsonl.gz", "papers.jsonl", "contexts.jsonl.gz", "contexts.jsonl")
+
+
+@dataclass(slots=True)
+class Skipped:
+    """One record that was not taken."""
+
+    file: str
+    line: int | None
+    reason: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What an add did."""
+
+    files: int = 0
+    papers: int = 0
+    """Records read that describe a paper."""
+    new_papers: int = 0
+    """Those of them that the library did not have."""
+    contexts: int = 0
+    skipped: int = 0
+    problems: list[Skipped] = field(default_factory=list)
+    """The first thousand of the records that were skipped."""
+
+    def skip(self, file: Path, line: int | None, reason: str) -> None:
+        self.skipped += 1
+        if len(self.problems) < _LISTED_PROBLEMS:
+            self.problems.append(Skipped(str(file), line, reason))
+
+
+class Progress(Protocol):
+    """Who watches an add."""
+
+    def total(self, size: int) -> None: ...
+
+    def reading(self, file: str) -> None: ...
+
+    def read(self, position: int, records: int) -> None: ...
+
+    def indexing(self, papers: int) -> None: ...
+
+    def indexed(self, papers: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    path: Path
+    namespace: str = "local"
+
+
+def input_files(paths: Iterable[Path], distractors: bool = False) -> list[InputFile]:
+    """The files to read, in order: a data set's papers and contexts, Zotero's database, a folder's files, the file itself."""
+    found: list[InputFile] = []
+    for path in paths:
+        if not path.exists():
+            raise CitewellError(f"{path} does not exist")
+        found += _expand(path, distractors)
+    return found
+
+
+def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
+    if not path.is_dir():
+        yield InputFile(path)
+    elif (path / "set.toml").is_file():
+        try:
+            name = str(tomllib.loads((path / "set.toml").read_text("utf-8"))["name"])
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError) as error:
+            raise CitewellError(f"{path / 'set.toml'} does not name a data set: {error}") from None
+        files = _SET_FILES + (("distractors.jsonl.gz", "distractors.jsonl") if distractors else ())
+        yield from (InputFile(path / file, name) for file in files if (path / file).is_file())
+    elif (path / "zotero.sqlite").is_file():
+        # Zotero's data folder: what else is in it are older copies of this file, attachments, styles and programs.
+        yield InputFile(path / "zotero.sqlite")
+    else:
+        for inner in sorted(path.iterdir()):
+            if not inner.name.startswith("."):
+                yield from _expand(inner, distractors)
+
+
+class Adding:
+    """One add under way; needs the library's lock."""
+
+    def __init__(self, db: sqlite3.Connection, indexer: Indexer, progress: Progress) -> None:
+        self._db = db
+        self._indexer = indexer
+        self._progress = progress
+        self._intake = Intake(db)
+        self.outcome = Outcome()
+
+    def files(self, files: list[InputFile]) -> None:
+        """Take in every file; what an earlier, killed run has committed is not done again."""
+        self._progress.total(sum(file.path.stat().st_size for file in files if file.path.is_file()))
+        for file in files:
+            self._progress.reading(file.path.name)
+            self._file(file)
+            self.outcome.files += 1
+
+    def take(self, records: Iterable[Paper | Context]) -> None:
+        """Take in records that a program made; there is no file to go on with after a kill."""
+        batch: list[Paper | Context] = []
+        for count, record in enumerate(records, 1):
+            self._count(record)
+            batch.append(record)
+            if len(batch) == _BATCH_RECORDS:
+                self._commit(batch)
+                self._progress.read(count, count)
+                batch = []
+        self._commit(batch)
+
+    def _file(self, file: InputFile) -> None:
+        if not file.path.is_file():
+            self.outcome.skip(file.path, None, "not a file, or a link to nothing")
+            return
+        try:
+            with Source(file.path, file.namespace) as source:
+                reader = find_reader(source.head)
+                if reader is None:
+                    empty = not source.head.strip()
+                    self.outcome.skip(file.path, None, "the file is empty" if empty else "no format that citewell reads")
+                    return
+                self._records(file, source, reader.read(source))
+        except InputError as error:
+            self.outcome.skip(file.path, None, str(error))
+        except OSError as error:
+            if error.filename is None or Path(error.filename) != file.path:
+                raise
+            self.outcome.skip(file.path, None, error.strerror or str(error))
+
+    def _records(self, file: InputFile, source: Source, records: Iterable[Paper | Context | Problem]) -> None:
+        name = _fingerprint(file, source)
+        done = self._db.execute("SELECT records FROM imports WHERE source = ?", (name,)).fetchone()
+        skip = int(done[0]) if done else 0
+        count = 0
+        batch: list[Paper | Context] = []
+        size = 0
+        try:
+            for record in records:
+                count += 1
+                if isinstance(record, Problem):
+                    self.outcome.skip(file.path, record.line, record.reason)
+                elif isinstance(record, Paper) and not (record.title or record.ids or record.id):
+                    self.outcome.skip(file.path, None, f"record {count} has neither a title nor an id")
+                else:
+                    self._count(record)
+                    if count > skip:
+                        batch.append(record)
+                        size += (
+                            len(record.abstract) + 80 * len(record.sentences) if isinstance(record, Paper) else len(record.text)
+                        )
+                if len(batch) >= _BATCH_RECORDS or size > _BATCH_CHARACTERS:
+                    self._commit(batch, name, count)
+                    self._progress.read(source.position(), count)
+                    batch, size = [], 0
+        except InputError as error:
+            self.outcome.skip(file.path, None, str(error))
+        self._commit(batch, name, None)
+        self._progress.read(source.size, count)
+
+    def _count(self, record: Paper | Context) -> None:
+        if isinstance(record, Paper):
+            self.outcome.papers += 1
+            self.outcome.contexts += len(record.contexts)
+        else:
+            self.outcome.contexts += 1
+
+    def _commit(self, batch: list[Paper | Context], name: str = "", count: int | None = None) -> None:
+        """One transaction: the records, and how far the file called `name` has been read (None: to its end)."""
+        with transaction(self._db):
+            new = self._intake.take(batch)
+            if count is None:
+                self._db.execute("DELETE FROM imports WHERE source = ?", (name,))
+            else:
+                self._db.execute("INSERT OR REPLACE INTO imports VALUES (?, ?)", (name, count))
+        self.outcome.new_papers += new
+        self._indexer.advance()
+
+    def index(self) -> None:
+        """Bring the index up to what has been committed."""
+        waiting = int(self._db.execute("SELECT count(*) FROM dirty").fetchone()[0])
+        if waiting:
+            self._progress.indexing(waiting)
+            self._indexer.refresh(self._progress.indexed)
+
+
+def _fingerprint(file: InputFile, source: Source) -> str:
+    """A name for this content: an interrupted add goes on only where the file is still the same."""
+    digest = blake2b(source.head, digest_size=12).hexdigest()
+    return f"{file.namespace}:{file.path.name}:{source.size}:{digest}"

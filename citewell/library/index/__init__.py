@@ -1,0 +1,1 @@
+"""The index: immutable segments of postings and citations, derived from the store."""

@@ -1,0 +1,1 @@
+"""The store: what the user gave, in SQLite."""

@@ -1,0 +1,416 @@
+"""Taking a batch of records into the store: identity, merging, citations that resolve or wait, contexts.
+
+A batch is settled in memory and written set by set: one look-up for all identifiers, one for all titles, one for everything
+that waits for them, then one ``executemany`` per table. The caller wraps a batch in a transaction, so that it happens as a
+whole or not at all.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from citewell.hashing import hash64
+from citewell.identifiers import implied
+from citewell.library.store import rows
+from citewell.library.store.identity import (
+    Face,
+    paper_keys,
+    reference_hash,
+    reference_ids,
+    reference_title,
+    same_work,
+    same_years,
+    title_key,
+    title_name,
+    waiting_keys,
+)
+from citewell.library.store.rows import Row
+from citewell.papers import Context, Paper, Reference, Sentence
+from citewell.text.names import families
+
+OWN, CITED, CITING, CITES, CITED_BY = 1, 2, 4, 8, 16
+"""Bits of what the index has of a paper: ``postings.BITS``, then ``links.BITS``."""
+EVERYTHING = OWN | CITED | CITING | CITES | CITED_BY
+
+_IDENTITY = {"title", "authors", "year", "also title", "also authors", "also year"}
+"""Changes after which a paper may turn out to be the same as another."""
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+@dataclass(slots=True)
+class _Writes:
+    """What a batch will write, table by table."""
+
+    citations: set[tuple[int, int]] = field(default_factory=set)
+    waiting: dict[tuple[str, int, int], tuple[int | None, str]] = field(default_factory=dict)
+    resolved: set[tuple[int, int]] = field(default_factory=set)
+    contexts: list[tuple[int, int, int, str, str, str]] = field(default_factory=list)
+    targets: list[tuple[int, int, int, int | None]] = field(default_factory=list)
+    sentences: dict[int, list[Sentence]] = field(default_factory=dict)
+    parked: list[tuple[str, int, str]] = field(default_factory=list)
+    dirty: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+
+
+class Intake:
+    """Settles one batch after another; holds nothing between them but the next free numbers."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._first_new = self._next_paper = self._next_context = 0
+        self._keys: dict[str, int] = {}
+        self._titles: dict[int, list[int]] = {}
+        self._asked: set[int] = set()
+        self._rows: dict[int, Row] = {}
+        self._new_keys: dict[str, int] = {}
+        self._names: set[tuple[str, int]] = set()
+        self._sought: dict[int, tuple[list[str], int | None]] = {}
+        self._writes = _Writes()
+
+    def take(self, records: Sequence[Paper | Context]) -> int:
+        """Take a batch into the store; returns how many papers of it are new."""
+        meta = dict(self._db.execute("SELECT name, value FROM meta"))
+        self._first_new = self._next_paper = meta["next_paper"]
+        self._next_context = meta["next_context"]
+        self._keys, self._titles, self._asked, self._rows = {}, {}, set(), {}
+        self._new_keys, self._names, self._sought, self._writes = {}, set(), {}, _Writes()
+        papers = [record for record in records if isinstance(record, Paper)]
+        contexts = [record for record in records if isinstance(record, Context)]
+        self._look_up(papers, contexts)
+        settled = [(self._settle(paper), paper) for paper in papers]
+        placed = self._welcome()
+        for row, paper in settled:
+            num = row.current().num
+            for reference in paper.references:
+                self._cite(num, reference)
+            placed += [(num, context) for context in paper.contexts]
+        for context in contexts:
+            keys = implied(context.citing)
+            citing = next((self._keys[key] for key in keys if key in self._keys), None)
+            if citing is None:
+                text = _json(context)
+                self._writes.parked.append((keys[-1], hash64(text), text))
+            else:
+                placed.append((self._current(citing), context))
+        self._take_contexts(placed)
+        self._write()
+        return sum(row.new and row.united is None for row in self._rows.values() if row.num >= self._first_new)
+
+    # -- finding what is there already ------------------------------------------------------------------------------
+
+    def _look_up(self, papers: Sequence[Paper], contexts: Sequence[Context]) -> None:
+        keys: set[str] = {key for context in contexts for key in implied(context.citing)}
+        titles: set[int] = set()
+        references = [r for paper in papers for r in paper.references]
+        references += [r for paper in papers for context in paper.contexts for r in context.cited]
+        references += [r for context in contexts for r in context.cited]
+        for paper in papers:
+            keys.update(paper_keys(paper))
+            keys.add(f"id={paper.id}")
+            if (title := title_key(paper.title)) is not None:
+                titles.add(title)
+        for reference in references:
+            ids, title = self._sought[id(reference)] = reference_ids(reference), reference_title(reference)
+            keys.update(ids)
+            if title is not None:
+                titles.add(title)
+        self._know(keys, titles)
+
+    def _know(self, keys: Iterable[str], titles: set[int]) -> None:
+        """Learn which papers of the store have these identifiers and titles."""
+        self._keys.update(self._select("SELECT key, paper FROM ids WHERE key IN", list(keys)))
+        if asked := titles - self._asked:
+            self._asked |= asked
+            found = self._select("SELECT title_key, num FROM papers WHERE title_key IN", list(asked))
+            others = {title_name(title): title for title in asked}
+            found += [(others[key], num) for key, num in self._select("SELECT key, paper FROM ids WHERE key IN", list(others))]
+            for title, num in found:
+                self._know_title(title, num)
+
+    def _know_title(self, title: int, num: int) -> None:
+        known = self._titles.setdefault(title, [])
+        if num not in known:
+            known.append(num)
+
+    def _select(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """All rows of a query that ends in ``IN``, for these values."""
+        return self._db.execute(f"{query} (SELECT value FROM json_each(?))", (_json(values),)).fetchall() if values else []
+
+    def _row(self, num: int) -> Row:
+        """The paper of that number as this batch sees it, following papers that were united."""
+        row = self._rows.get(num)
+        if row is None:
+            row = self._rows[num] = rows.load(self._db, num)
+        return row.current()
+
+    def _current(self, num: int) -> int:
+        known = self._rows.get(num)
+        return num if known is None else known.current().num
+
+    # -- papers -----------------------------------------------------------------------------------------------------
+
+    def _settle(self, paper: Paper) -> Row:
+        """The row that `paper` belongs to: new, merged with what is there, or several that it shows to be one."""
+        keys = paper_keys(paper)
+        found = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
+        title = title_key(paper.title)
+        if not found and title in self._titles and paper.year is not None:
+            twin = self._twin(Face({title}, {paper.year}, families(paper.authors)), None)
+            found = [twin.num] if twin is not None else []
+        if not found:
+            row = self._create(paper, title, keys)
+        else:
+            row = self._row(found[0])
+            for other in found[1:]:
+                self._unite(row, self._row(other))
+            if self._merge(row, paper, keys) or len(found) > 1:
+                row = self._gather(row)
+        self._keep_sentences(row, paper.sentences)
+        return row
+
+    def _twin(self, known_by: Face, itself: int | None) -> Row | None:
+        """A paper other than `itself` that is the same work."""
+        if known_by.years and known_by.families:
+            for title in known_by.titles:
+                for num in self._titles.get(title, ()):
+                    row = self._row(num)
+                    if row.num != itself and same_work(row.face(), known_by):
+                        return row
+        return None
+
+    def _create(self, paper: Paper, title: int | None, keys: list[str]) -> Row:
+        row = self._rows[self._next_paper] = Row(self._next_paper, rows.bibliographic(paper), new=True, title_key=title)
+        self._next_paper += 1
+        row.paper.ids = keys
+        row.paper.id = self._name(row.num, paper, keys)
+        self._register(row, keys, paper)
+        self._writes.dirty[row.num] |= OWN
+        return row
+
+    def _name(self, num: int, paper: Paper, keys: list[str]) -> str:
+        """The id that people will see: the given one where it is free, else the best identifier."""
+        best = min(keys, key=rows.scheme_rank)
+        given = paper.id or (paper.extra.get("citekey", "") if best.startswith("record:") else "")
+        if not given:
+            return best
+        if rows.follows_scheme(given):
+            return given
+        key = f"id={given}"
+        if key in self._keys:
+            return best
+        self._keys[key] = self._new_keys[key] = num
+        return given
+
+    def _register(self, row: Row, keys: Iterable[str], paper: Paper) -> None:
+        """From now on the row is found by these identifiers, by the record's title and by the source's citation key."""
+        for key in keys:
+            self._keys[key] = self._new_keys[key] = row.num
+        if citekey := paper.extra.get("citekey"):
+            self._names.add((f"key={citekey}", row.num))
+        title = row.title_key if paper.title == row.paper.title else title_key(paper.title)
+        if title is not None:
+            self._found_by_title(row, title)
+
+    def _found_by_title(self, row: Row, title: int) -> None:
+        self._know_title(title, row.num)
+        if title != row.title_key:
+            self._names.add((title_name(title), row.num))
+
+    def _merge(self, row: Row, paper: Paper, keys: list[str]) -> bool:
+        """Fill what the row lacks from `paper`; what it says otherwise is kept beside.
+
+        True where the row may now be the same as another.
+        """
+        changes = rows.merge(row, paper, keys)
+        if not changes:
+            return False
+        row.changed = True
+        if changes & {"title", "abstract", "year", "date", "authors"}:
+            self._writes.dirty[row.num] |= OWN
+        self._register(row, [key for key in keys if key not in self._keys], paper)
+        return not changes.isdisjoint(_IDENTITY)
+
+    def _gather(self, row: Row) -> Row:
+        """Unite the row with every other that is the same work by now; returns the one that they have become."""
+        while True:
+            known_by = row.face()
+            self._know((), known_by.titles)
+            twin = self._twin(known_by, row.num)
+            if twin is None:
+                return row
+            row, other = sorted((row, twin), key=lambda each: each.num)
+            self._unite(row, other)
+
+    def _unite(self, row: Row, other: Row) -> None:
+        """Two papers have turned out to be one: everything of `other`, the younger, becomes `row`'s."""
+        rows.absorb(row, other)
+        row.changed = True
+        other.united = row
+        for title in other.titles():
+            self._found_by_title(row, title)
+        for num in (row.num, other.num):
+            self._writes.dirty[num] |= EVERYTHING
+        sentences = self._writes.sentences.pop(other.num, [])
+        if not other.new:
+            stored = self._db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (other.num,))
+            sentences = [Sentence(*columns) for columns in stored] + sentences
+            for num in rows.linked(self._db, "citing", other.num):
+                self._writes.dirty[num] |= CITED_BY
+            for num in rows.linked(self._db, "cited", other.num):
+                self._writes.dirty[num] |= CITES
+            for num in rows.move(self._db, other, row.num):
+                self._writes.dirty[num] |= CITED
+        self._keep_sentences(row, sentences)
+
+    def _keep_sentences(self, row: Row, sentences: Sequence[Sentence]) -> None:
+        """Append the sentences that the row does not have yet; those it has keep their places."""
+        if sentences and row.sentences:
+            held = {text for (text,) in self._db.execute("SELECT text FROM sentences WHERE paper = ?", (row.num,))}
+            held.update(sentence.text for sentence in self._writes.sentences.get(row.num, ()))
+            sentences = list({s.text: s for s in sentences if s.text not in held}.values())
+        if sentences:
+            row.sentences += len(sentences)
+            row.changed = True
+            self._writes.dirty[row.num] |= OWN
+            self._writes.sentences[row.num] = [*self._writes.sentences.get(row.num, ()), *sentences]
+
+    # -- citations and contexts -------------------------------------------------------------------------------------
+
+    def _cite(self, citing: int, reference: Reference) -> tuple[int | None, int]:
+        """Note a citation; returns the cited paper, or None while it waits, and the reference's hash."""
+        ids, title = self._sought[id(reference)]
+        keys = waiting_keys(reference, ids, title)
+        hashed = reference_hash(keys, reference.year)
+        cited = self._resolve(citing, ids, title, reference.year)
+        if cited is not None:
+            if citing < self._first_new:
+                self._writes.resolved.add((citing, hashed))
+            if cited != citing:
+                self._writes.citations.add((citing, cited))
+        else:
+            details = _json(reference)
+            for key in keys:
+                self._writes.waiting.setdefault((key, citing, hashed), (reference.year, details if key is keys[0] else ""))
+        return cited, hashed
+
+    def _resolve(self, citing: int, keys: Iterable[str], title: int | None, year: int | None) -> int | None:
+        """The paper that has one of these identifiers, else this title in about this year."""
+        found: list[int] = []
+        for key in keys:
+            if key in self._keys and (num := self._current(self._keys[key])) not in found:
+                found.append(num)
+        if title is not None and year is not None:
+            for num in map(self._current, self._titles.get(title, ())):
+                if num not in found and same_years(self._row(num).years(), [year]):
+                    found.append(num)
+        if len(found) > 1:
+            # Of several that it may mean it keeps the one that it was first taken for, so that adding it again changes nothing.
+            query = "SELECT cited FROM citations WHERE citing = ? AND cited IN (SELECT value FROM json_each(?))"
+            cited = {num for (num,) in self._db.execute(query, (citing, _json(found)))} | {citing}
+            found.sort(key=lambda num: num not in cited and (citing, num) not in self._writes.citations)
+        return found[0] if found else None
+
+    def _take_contexts(self, placed: Sequence[tuple[int, Context]]) -> None:
+        """Keep contexts that are not known yet, each with the number of its citing paper, and what each of them cites."""
+        keys = [rows.context_key(citing, context.id, context.text) for citing, context in placed]
+        known = dict(self._select("SELECT key, num FROM contexts WHERE key IN", keys))
+        held = set(self._select("SELECT context, reference FROM targets WHERE context IN", list(known.values())))
+        for key, (citing, context) in zip(keys, placed, strict=True):
+            if key not in known:
+                known[key], self._next_context = self._next_context, self._next_context + 1
+                self._writes.contexts.append((known[key], key, citing, context.id, context.section, context.text))
+                self._writes.dirty[citing] |= CITING
+            num = known[key]
+            for cited, hashed in [self._cite(citing, reference) for reference in context.cited]:
+                if (num, hashed) in held:
+                    continue
+                held.add((num, hashed))
+                self._writes.targets.append((num, hashed, citing, cited))
+                if cited is not None:
+                    self._writes.dirty[cited] |= CITED
+
+    def _welcome(self) -> list[tuple[int, Context]]:
+        """Resolve what has waited for the papers of this batch; returns the parked contexts that have found their place."""
+        arrived = [key for key in self._new_keys if key in self._keys]
+        touched = [row for row in self._rows.values() if row.united is None and (row.new or row.changed)]
+        titles = {title_name(title): title for row in touched for title in row.titles()}
+        waiting: dict[tuple[int, int], list[tuple[str, int | None]]] = defaultdict(list)
+        for key, citing, reference, year in self._select(
+            "SELECT key, citing, reference, year FROM waiting WHERE key IN", [*arrived, *titles]
+        ):
+            waiting[citing, reference].append((key, year))
+        in_contexts = self._db.execute("SELECT 1 FROM targets WHERE cited IS NULL LIMIT 1").fetchone()
+        for (citing, reference), keys in waiting.items():
+            title = next((titles[key] for key, _ in keys if key in titles), None)
+            cited = self._resolve(citing, [key for key, _ in keys], title, keys[0][1])
+            if cited is None:
+                continue
+            self._writes.resolved.add((citing, reference))
+            if cited != citing:
+                self._writes.citations.add((citing, cited))
+            if (
+                in_contexts
+                and self._db.execute(
+                    "UPDATE targets SET cited = ? WHERE citing = ? AND reference = ? AND cited IS NULL",
+                    (cited, citing, reference),
+                ).rowcount
+            ):
+                self._writes.dirty[cited] |= CITED
+        parked = self._select("SELECT key, hash, context FROM parked WHERE key IN", arrived)
+        contexts = [(key, msgspec.json.decode(text, type=Context)) for key, _, text in parked]
+        self._look_up([], [context for _, context in contexts])
+        self._db.executemany("DELETE FROM parked WHERE key = ? AND hash = ?", [row[:2] for row in parked])
+        return [(self._current(self._keys[key]), context) for key, context in contexts]
+
+    # -- writing ----------------------------------------------------------------------------------------------------
+
+    def _new_citations(self) -> set[tuple[int, int]]:
+        """Those of the batch that the store does not have; what was added before must not be indexed again."""
+        old = {citing for citing, _ in self._writes.citations if citing < self._first_new}
+        return self._writes.citations - set(self._select("SELECT citing, cited FROM citations WHERE citing IN", sorted(old)))
+
+    def _write(self) -> None:
+        db, writes = self._db, self._writes
+        live = [row for row in self._rows.values() if row.united is None]
+        db.executemany("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.values() for row in live if row.new))
+        db.executemany(
+            "UPDATE papers SET id = ?2, title = ?3, abstract = ?4, year = ?5, date = ?6, venue = ?7, title_key = ?8,"
+            " details = ?9, cuts = ?10 WHERE num = ?1",
+            (row.values() for row in live if row.changed and not row.new),
+        )
+        db.executemany(
+            "INSERT OR IGNORE INTO ids VALUES (?, ?)",
+            ((key, self._current(num)) for names in (self._new_keys.items(), self._names) for key, num in names),
+        )
+        db.executemany(
+            "INSERT OR IGNORE INTO sentences VALUES (?, ?, ?, ?)",
+            (
+                (num, at, s.section, s.text)
+                for num, sentences in writes.sentences.items()
+                for at, s in enumerate(sentences, self._rows[num].sentences - len(sentences))
+            ),
+        )
+        for citing, cited in self._new_citations():
+            writes.dirty[citing] |= CITES
+            writes.dirty[cited] |= CITED_BY
+        db.executemany("INSERT OR IGNORE INTO citations VALUES (?, ?)", sorted(writes.citations))
+        db.executemany("DELETE FROM waiting WHERE citing = ? AND reference = ?", writes.resolved)
+        db.executemany(
+            "INSERT OR IGNORE INTO waiting VALUES (?, ?, ?, ?, ?)",
+            ((*key, *rest) for key, rest in writes.waiting.items() if key[1:] not in writes.resolved),
+        )
+        db.executemany("INSERT INTO contexts VALUES (?, ?, ?, ?, ?, ?)", writes.contexts)
+        db.executemany("INSERT OR IGNORE INTO targets VALUES (?, ?, ?, ?)", writes.targets)
+        db.executemany("INSERT OR IGNORE INTO parked VALUES (?, ?, ?)", writes.parked)
+        rows.mark_dirty(db, writes.dirty)
+        db.executemany(
+            "UPDATE meta SET value = ? WHERE name = ?", [(self._next_paper, "next_paper"), (self._next_context, "next_context")]
+        )

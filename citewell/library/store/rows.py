@@ -1,0 +1,271 @@
+"""A paper's row in the store: between SQL and `Paper`, and how two of them become one."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from citewell.hashing import hash64
+from citewell.identifiers import recognise
+from citewell.library.store.identity import Face, title_key, title_name
+from citewell.papers import Paper, Sentence
+from citewell.text.names import families
+from citewell.text.sentences import sentence_spans
+
+_SCHEMES = ("doi", "acl", "arxiv", "pmid", "pmcid", "openalex", "s2", "corpus", "dblp", "mag")
+ABSTRACT = "abstract"
+"""The section of sentences that stand in the abstract."""
+COLUMNS = "num, id, title, abstract, year, date, venue, title_key, details"
+
+
+class Details(msgspec.Struct, omit_defaults=True):
+    """What a paper's row holds beyond the columns that SQL looks at."""
+
+    authors: list[str] = []
+    ids: list[str] = []
+    keywords: list[str] = []
+    extra: dict[str, str] = {}
+    also: dict[str, list[str]] = {}
+    """What later sources said differently, by field; ``extra.pages`` and the like for the further ones."""
+    sentences: int = 0
+
+
+_details = msgspec.json.Decoder(Details)
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(slots=True)
+class Row:
+    """One paper of the store as the current batch sees it."""
+
+    num: int
+    paper: Paper
+    new: bool = False
+    changed: bool = False
+    title_key: int | None = None
+    sentences: int = 0
+    also: dict[str, list[str]] = field(default_factory=dict)
+    united: Row | None = None
+    """The row that this one has become a part of."""
+
+    def current(self) -> Row:
+        row = self
+        while row.united is not None:
+            row = row.united
+        return row
+
+    def titles(self) -> set[int]:
+        """The keys of all its titles."""
+        keys = {self.title_key} if self.title_key is not None else set()
+        if "title" in self.also:
+            keys.update(key for title in self.also["title"] if (key := title_key(title)) is not None)
+        return keys
+
+    def years(self) -> set[int]:
+        years = {int(year) for year in self.also.get("year", ())}
+        return years if self.paper.year is None else years | {self.paper.year}
+
+    def face(self) -> Face:
+        """What it is known by beside its identifiers, from all its sources."""
+        return Face(self.titles(), self.years(), families([*self.paper.authors, *self.also.get("authors", ())]))
+
+    def values(self) -> tuple[object, ...]:
+        """The row's columns in the table's order."""
+        paper = self.paper
+        details = Details(paper.authors, paper.ids, paper.keywords, paper.extra, self.also, self.sentences)
+        return (
+            self.num,
+            paper.id,
+            paper.title,
+            paper.abstract,
+            paper.year,
+            paper.date,
+            paper.venue,
+            self.title_key,
+            _encoder.encode(details).decode(),
+            cuts(paper.abstract),
+        )
+
+
+def cuts(abstract: str) -> bytes:
+    """Where the sentences of an abstract end, as the store keeps it."""
+    return np.array([end for _, end in sentence_spans(abstract)], "<u4").tobytes()
+
+
+def cut(abstract: str, kept: bytes) -> list[Sentence]:
+    """The sentences of an abstract, cut where the store says."""
+    ends = [0, *np.frombuffer(kept, "<u4").tolist()]
+    return [Sentence(abstract[start:end].strip(), ABSTRACT) for start, end in pairwise(ends) if abstract[start:end].strip()]
+
+
+def from_columns(columns: Sequence[Any]) -> Row:
+    """The row that `COLUMNS` of a query describe."""
+    num, name, title, abstract, year, date, venue, key, text = columns
+    details = _details.decode(text)
+    paper = Paper(title, abstract, details.authors, year, date, venue, details.ids, name, details.keywords, extra=details.extra)
+    return Row(num, paper, title_key=key, sentences=details.sentences, also=details.also)
+
+
+def load(db: sqlite3.Connection, num: int) -> Row:
+    return from_columns(db.execute(f"SELECT {COLUMNS} FROM papers WHERE num = ?", (num,)).fetchone())
+
+
+def bibliographic(paper: Paper) -> Paper:
+    """A copy of what the paper's own row keeps: no references, contexts or sentences."""
+    return Paper(
+        paper.title,
+        paper.abstract,
+        paper.authors,
+        paper.year,
+        paper.date,
+        paper.venue,
+        paper.ids,
+        paper.id,
+        list(paper.keywords),
+        extra=dict(paper.extra),
+    )
+
+
+def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
+    """Fill what the row lacks from `paper` and note what `paper` says otherwise; returns the fields that changed."""
+    kept = row.paper
+    changed = set()
+    for name in ("title", "abstract", "authors", "year", "date", "venue"):
+        mine, theirs = getattr(kept, name), getattr(paper, name)
+        if theirs in ("", None, []) or theirs == mine:
+            continue
+        if mine in ("", None, []) or (name == "date" and theirs.startswith(mine)):
+            setattr(kept, name, theirs)
+            changed.add(name)
+        elif _note(row, name, mine, theirs):
+            changed.add(f"also {name}")
+    for name, theirs in paper.extra.items():
+        if name not in kept.extra:
+            kept.extra[name] = theirs
+            changed.add("extra")
+        elif _note(row, f"extra.{name}", kept.extra[name], theirs):
+            changed.add("also extra")
+    for name, given in (("ids", keys), ("keywords", paper.keywords)):
+        held = getattr(kept, name)
+        if fresh := [item for item in dict.fromkeys(given) if item not in held]:
+            setattr(kept, name, held + fresh)
+            changed.add(name)
+    if "title" in changed:
+        row.title_key = title_key(kept.title)
+    return changed
+
+
+def absorb(row: Row, other: Row) -> None:
+    """Fill what the row lacks from `other`, and keep beside what `other` and its sources say otherwise."""
+    merge(row, other.paper, other.paper.ids)
+    _note(row, "id", row.paper.id, other.paper.id)
+    for name, values in other.also.items():
+        for value in values:
+            if name == "date":
+                merge(row, Paper(date=value), ())
+            else:
+                _note(
+                    row, name, row.paper.extra.get(name[6:]) if name.startswith("extra.") else getattr(row.paper, name), value
+                )
+
+
+def _note(row: Row, name: str, mine: object, value: object) -> bool:
+    """Keep a differing value beside the row's own; False where it is known already."""
+    text = _as_text(value)
+    known = row.also.get(name, [])
+    if name == "date":
+        if any(date.startswith(text) for date in (_as_text(mine), *known)):
+            return False
+        known = [date for date in known if not text.startswith(date)]
+    elif text == _as_text(mine) or text in known:
+        return False
+    row.also[name] = [*known, text]
+    return True
+
+
+def _as_text(value: object) -> str:
+    return "; ".join(value) if isinstance(value, list) else str(value)
+
+
+def names(row: Row) -> list[str]:
+    """Everything that the table of ids may list the row under."""
+    citekeys = [row.paper.extra.get("citekey", ""), *row.also.get("extra.citekey", ())]
+    return [
+        *row.paper.ids,
+        *(f"id={name}" for name in (row.paper.id, *row.also.get("id", ()))),
+        *(f"key={key}" for key in citekeys),
+        *map(title_name, row.titles()),
+    ]
+
+
+def move(db: sqlite3.Connection, gone: Row, num: int) -> set[int]:
+    """Give everything of a stored paper but its sentences to the paper `num` and delete it.
+
+    Returns the papers of which something is said twice no more.
+    """
+    db.executemany(
+        "UPDATE OR IGNORE ids SET paper = ? WHERE key = ? AND paper = ?", [(num, key, gone.num) for key in names(gone)]
+    )
+    db.executemany("DELETE FROM ids WHERE key = ? AND paper = ?", [(key, gone.num) for key in names(gone)])
+    for table, column in (("citations", "citing"), ("citations", "cited"), ("waiting", "citing"), ("targets", "cited")):
+        db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {column} = ?", (num, gone.num))
+        db.execute(f"DELETE FROM {table} WHERE {column} = ?", (gone.num,))
+    db.execute("DELETE FROM citations WHERE citing = ?1 AND cited = ?1", (num,))
+    db.execute("DELETE FROM sentences WHERE paper = ?", (gone.num,))
+    db.execute("DELETE FROM papers WHERE num = ?", (gone.num,))
+    return _move_contexts(db, gone.num, num)
+
+
+def linked(db: sqlite3.Connection, column: str, num: int) -> list[int]:
+    """The papers at the other end of the citations in which a paper is the `column`, ``citing`` or ``cited``."""
+    other = {"citing": "cited", "cited": "citing"}[column]
+    return [found for (found,) in db.execute(f"SELECT {other} FROM citations WHERE {column} = ?", (num,))]
+
+
+def context_key(citing: int, name: str, text: str) -> int:
+    """What is the same for two contexts that are one."""
+    return hash64(str(citing), name, text)
+
+
+def _move_contexts(db: sqlite3.Connection, gone: int, num: int) -> set[int]:
+    """Give the contexts of a paper to another; one that both have becomes one that cites what either did."""
+    cited: set[int] = set()
+    for context, name, text in db.execute("SELECT num, id, text FROM contexts WHERE citing = ?", (gone,)).fetchall():
+        key = context_key(num, name, text)
+        twin = db.execute("SELECT num FROM contexts WHERE key = ?", (key,)).fetchone()
+        if twin is None:
+            db.execute("UPDATE contexts SET key = ?, citing = ? WHERE num = ?", (key, num, context))
+            db.execute("UPDATE targets SET citing = ? WHERE context = ?", (num, context))
+        else:
+            targets = db.execute("SELECT cited FROM targets WHERE context = ? AND cited IS NOT NULL", (context,))
+            cited.update(paper for (paper,) in targets)
+            db.execute("UPDATE OR IGNORE targets SET citing = ?, context = ? WHERE context = ?", (num, twin[0], context))
+            db.execute("DELETE FROM targets WHERE context = ?", (context,))
+            db.execute("DELETE FROM contexts WHERE num = ?", (context,))
+    return cited
+
+
+def mark_dirty(db: sqlite3.Connection, fields: Mapping[int, int]) -> None:
+    """Note that these fields of these papers must be indexed again."""
+    db.executemany(
+        "INSERT INTO dirty (paper, fields) VALUES (?, ?)"
+        " ON CONFLICT DO UPDATE SET fields = fields | excluded.fields, taken = 0",
+        sorted(fields.items()),
+    )
+
+
+def scheme_rank(key: str) -> int:
+    """How good a name for people an identifier is; lower is better."""
+    scheme = key.partition(":")[0]
+    return _SCHEMES.index(scheme) if scheme in _SCHEMES else len(_SCHEMES) + (scheme == "record")
+
+
+def follows_scheme(name: str) -> bool:
+    """Whether a paper of this name is found through its identifiers."""
+    return recognise(name) is not None

@@ -1,0 +1,1 @@
+"""Vectors of papers and sentences, derived from the store by encoders."""

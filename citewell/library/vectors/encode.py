@@ -1,0 +1,208 @@
+"""Giving papers their vectors: those whose text is new or has changed, some at a time, each some committed at once.
+
+Killed at any moment, the next run finds by the texts' hashes what has been done. Vectors that another library of the same
+papers has already (a donor) are taken from there. Of a large library the vectors get a neighbour index in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from filelock import FileLock
+
+from citewell.errors import CitewellError
+from citewell.library.index.index import Index
+from citewell.library.index.postings import FIELDS, JOINED
+from citewell.library.library import Library
+from citewell.library.vectors import neighbours
+from citewell.library.vectors.store import Floats, Numbers, Shelf, quantised, remove_outdated, shelf_path
+from citewell.models.inputs import PaperText
+from citewell.papers import Paper
+from citewell.text.marks import shortened
+
+SENTENCES = "sentences"
+"""The text of which a paper has a vector for each sentence."""
+TEXTS = (*FIELDS, *JOINED, SENTENCES)
+"""What can be encoded of papers."""
+CHUNK = 2048
+"""Papers encoded between two commits: enough to sort them by length, little to lose."""
+CONTEXTS = 4
+"""Of what others say of a paper, or it of others, so many contexts are encoded, unless the encoder wants another number."""
+
+_NEAR = 240
+"""Of a context so many characters round the citation are encoded."""
+
+Report = Callable[[int], None]
+
+
+class Encodes(Protocol):
+    """What makes vectors of texts."""
+
+    name: str
+
+    def encode(self, texts: Sequence[str]) -> Floats: ...
+
+
+@runtime_checkable
+class ReadsPapers(Protocol):
+    """An encoder that reads the parts of a paper each in its own way."""
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts of a paper it reads."""
+
+    def papers(self, papers: Sequence[PaperText]) -> Floats: ...
+
+
+def encode(
+    library: Library,
+    encoder: Encodes,
+    text: str = "own",
+    donors: Sequence[Path] = (),
+    start: Report = lambda papers: None,
+    report: Report = lambda papers: None,
+    limit: int = neighbours.LIMIT,
+) -> int:
+    """Bring the shelf of one encoder and text up to date; returns how many papers were encoded anew.
+
+    `start` hears how many papers there are to look at, `report` how many have been done; and the same once more where more
+    than `limit` vectors get a neighbour index.
+    """
+    if text not in TEXTS:
+        raise CitewellError(f"papers have no text {text!r} to encode; there are {', '.join(TEXTS)}")
+    lock = lock_path(library.folder, encoder.name, text)
+    lock.parent.mkdir(exist_ok=True)
+    with FileLock(lock):
+        shelf = Shelf(library.folder, encoder.name, text)
+        library.reload()
+        files, papers = to_look_at(library.index, text, shelf.gone_through)
+        start(len(papers))
+        lenders = [Shelf(donor, encoder.name, text) for donor in donors]
+        made = 0
+        for at in range(0, len(papers), CHUNK):
+            chunk = papers[at : at + CHUNK]
+            made += _encode_chunk(library, encoder, text, shelf, lenders, chunk)
+            report(len(chunk))
+        if files != shelf.gone_through:
+            shelf.finish(files)
+        if text != SENTENCES:  # they are asked for by paper
+            neighbours.refresh(shelf, library.index.listed("own"), limit, start, report)
+        remove_outdated(library.folder, encoder.name, text)
+    return made
+
+
+def lock_path(library: Path, encoder: str, text: str) -> Path:
+    """The lock of who encodes."""
+    shelf = shelf_path(library, encoder, text)
+    return shelf.with_name(f"{shelf.name}.lock")
+
+
+def missing(library: Library, encoder: str, text: str = "own") -> int:
+    """How many papers may still lack their vector; 0 if none does."""
+    shelf = Shelf(library.folder, encoder, text)
+    files, papers = to_look_at(library.index, text, shelf.gone_through)
+    return 0 if files == shelf.gone_through else int(np.count_nonzero(shelf.known(papers) == 0))
+
+
+def to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[list[str], Numbers]:
+    """All segments of the text in the index, and the live papers of those that nobody has gone through."""
+    segments = list(index.segments("own" if text == SENTENCES else text))
+    papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in gone_through)]
+    return sorted(segment.entry.file for segment in segments), np.unique(np.concatenate(papers))
+
+
+def _encode_chunk(
+    library: Library, encoder: Encodes, text: str, shelf: Shelf, lenders: Sequence[Shelf], papers: Numbers
+) -> int:
+    contexts = encoder.contexts if isinstance(encoder, ReadsPapers) else CONTEXTS
+    if text == SENTENCES:
+        texts = sentence_texts(library, papers)
+    else:
+        texts = {num: [one] for num, one in paper_texts(library, text, papers.tolist(), contexts)}
+    nums = np.array(sorted(texts), np.int64)
+    hashes = np.array([_hash(texts[num]) for num in nums.tolist()], np.int64)
+    changed = shelf.known(nums) != hashes
+    nums, hashes = nums[changed], hashes[changed]
+    if not len(nums):
+        return 0
+    # Of a paper's vectors each has a hash of its own, from which the place tells it apart.
+    counts = [len(texts[num]) for num in nums.tolist()]
+    flat = [part for num in nums.tolist() for part in texts[num]]
+    places = np.arange(len(flat)) - np.repeat(np.cumsum([0, *counts[:-1]]), counts)
+    nums, hashes = np.repeat(nums, counts), np.repeat(hashes, counts) + places
+    codes, scales, lent = _borrowed(lenders, hashes)
+    rest = np.flatnonzero(~lent)
+    if len(rest):
+        chosen = [flat[at] for at in rest.tolist()]
+        vectors = encoder.papers(chosen) if isinstance(encoder, ReadsPapers) else _mean_vectors(encoder, chosen)
+        if codes is None:
+            codes, scales = np.zeros((len(nums), vectors.shape[1]), np.int8), np.zeros(len(nums), np.float32)
+        codes[rest], scales[rest] = quantised(vectors)
+    assert codes is not None
+    shelf.add(nums, hashes, codes, scales)
+    return len(np.unique(nums[rest]))
+
+
+def _borrowed(
+    lenders: Sequence[Shelf], hashes: Numbers
+) -> tuple[npt.NDArray[np.int8] | None, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+    """Vectors of the same texts from other libraries, and which were found."""
+    codes: npt.NDArray[np.int8] | None = None
+    scales = np.zeros(len(hashes), np.float32)
+    lent = np.zeros(len(hashes), bool)
+    for shelf in lenders:
+        for segment, _ in shelf.segments():
+            order = np.argsort(segment.hashes)
+            at = order[np.minimum(np.searchsorted(segment.hashes[order], hashes), len(order) - 1)]
+            here = (segment.hashes[at] == hashes) & ~lent
+            if here.any():
+                if codes is None:
+                    codes = np.zeros((len(hashes), segment.codes.shape[1]), np.int8)
+                codes[here], scales[here] = segment.codes[at[here]], segment.scales[at[here]]
+                lent |= here
+    return codes, scales, lent
+
+
+def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Floats:
+    """For each paper the mean of the vectors of its texts, at length 1."""
+    counts = [len(text.parts()) for text in texts]
+    vectors = encoder.encode([part if part == text.own() else near_mark(part) for text in texts for part in text.parts()])
+    if all(count == 1 for count in counts):
+        return vectors
+    sums = np.add.reduceat(vectors, np.cumsum([0, *counts[:-1]]), axis=0)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
+
+
+def near_mark(context: str) -> str:
+    """The words of a context round its citation: of what stands further off little is said of the paper."""
+    return shortened(context, _NEAR, "").replace("[…]", "").strip()
+
+
+def paper_texts(library: Library, text: str, nums: list[int], contexts: int = CONTEXTS) -> Iterator[tuple[int, PaperText]]:
+    """What is encoded of each paper that has such a text, with the newest of its contexts."""
+    own, _, others = text.rpartition("+") if text != "own" else ("own", "", "")
+    read = {"cited": library.store.cited_texts, "citing": library.store.citing_texts}
+    said = read[others](nums) if others else {}
+    papers = library.store.papers(nums) if own else {}
+    for num in papers if own else said:
+        paper = papers.get(num, Paper())
+        found = PaperText(paper.title, paper.abstract, said.get(num, [])[-contexts:] if contexts else ())
+        if found.parts():
+            yield num, found
+
+
+def sentence_texts(library: Library, papers: Numbers) -> dict[int, list[PaperText]]:
+    """The sentences of each paper that has any, as an encoder reads them."""
+    found = library.store.quotable(papers.tolist()).items()
+    return {num: [PaperText(abstract=sentence.text) for sentence in sentences] for num, sentences in found if sentences}
+
+
+def _hash(texts: Sequence[PaperText]) -> int:
+    parts = "\x1e".join(part for text in texts for part in text.parts())
+    return int.from_bytes(blake2b(parts.encode("utf-8", "replace"), digest_size=8).digest(), "little", signed=True) or 1

@@ -1,0 +1,215 @@
+"""The papers whose vectors are nearest to a query's.
+
+Every vector is scanned as int8 against the query as int8, with products summed as whole numbers: in numpy at first, compiled
+once many have been scanned, both with the same outcome. Twice as many as are wanted are then scored anew with the query as it
+is, and that score counts. A paper that has several vectors, of its sentences, is as near as the nearest. Where a library is so
+large that it has a neighbour index, that takes the scan's place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.library.vectors.neighbours import Neighbours
+from citewell.library.vectors.store import Vectors, quantised
+
+Codes = npt.NDArray[np.int8]
+Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+MayFind = Callable[[Numbers], Mask]
+
+_PATIENCE = 3_000_000
+"""How many vectors numpy scans in the time that loading numba takes, roughly."""
+_AT_ONCE = 1 << 14
+_SAMPLED = 64
+"""Of the scores one in so many tells where about the best begin."""
+_BEYOND = 16
+_FETCHED = 500
+"""How many papers beyond twice those wanted the neighbour index is asked for: the more, the fewer are missed."""
+
+_compiled: Callable[..., Any] | None = None
+_scanned = 0
+
+
+class Rows:
+    """Vectors of segments, laid end to end, and which of them count."""
+
+    def __init__(self, parts: Sequence[tuple[Vectors, Mask]]) -> None:
+        parts = [_without_gaps(segment, counts) for segment, counts in parts if counts.any()]
+        self.segments = [segment for segment, _ in parts]
+        self.starts = np.cumsum([0, *(len(segment.papers) for segment in self.segments)])
+        self.papers = np.concatenate([np.zeros(0, np.int64), *(segment.papers for segment in self.segments)])
+        counts = np.concatenate([np.zeros(0, bool), *(counts for _, counts in parts)])
+        self.counts = None if counts.all() else counts
+        """None where all count."""
+
+    @cached_property
+    def each(self) -> int:
+        """How many vectors a paper has, on average, rounded up."""
+        return -(-len(self.papers) // max(1, len(np.unique(self.papers))))
+
+    @cached_property
+    def _sorted(self) -> tuple[Numbers, Numbers]:
+        """The papers that count in ascending order, and their places."""
+        places = np.arange(len(self.papers)) if self.counts is None else np.flatnonzero(self.counts)
+        places = places[np.argsort(self.papers[places], kind="stable")]
+        return self.papers[places], places
+
+    def places(self, papers: Numbers) -> Numbers:
+        """Where the first vectors of these papers are, -1 for those that have none."""
+        known, places = self._sorted
+        if not len(known):
+            return np.full(len(papers), -1)
+        at = np.minimum(np.searchsorted(known, papers), len(known) - 1)
+        return np.where(known[at] == papers, places[at], -1)
+
+    def all_places(self, papers: Numbers) -> tuple[Numbers, Numbers]:
+        """Where all vectors of these papers are, one paper after the other, and how many each has."""
+        known, places = self._sorted
+        first, end = np.searchsorted(known, papers), np.searchsorted(known, papers, "right")
+        counts = end - first
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        return places[np.repeat(first, counts) + within], counts
+
+
+def _without_gaps(segment: Vectors, counts: Mask) -> tuple[Vectors, Mask]:
+    """A segment of which little counts, cut down to that."""
+    if np.count_nonzero(counts) > len(counts) // 2:
+        return segment, counts
+    cut = Vectors(segment.papers[counts], segment.hashes[counts], segment.codes[counts], segment.scales[counts])
+    return cut, counts[counts]
+
+
+class Near:
+    """The vectors of a shelf, opened to be asked for the nearest."""
+
+    def __init__(self, parts: Sequence[tuple[Vectors, Mask]], neighbours: Neighbours | None = None) -> None:
+        self.rows = Rows(parts)
+        self._neighbours = neighbours
+        if neighbours is not None:
+            self._others = Rows([(part, counts & ~neighbours.covers(part.papers, part.hashes)) for part, counts in parts])
+
+    def nearest(self, query: Floats, size: int, may_find: MayFind) -> tuple[Numbers, Floats]:
+        """The `size` papers nearest to the query of those that may be found, and their cosines, best first.
+
+        With a neighbour index, a few of the papers that it covers may be missed. Where filters leave fewer of those it finds
+        than are wanted, everything is scanned, as without it: that is right, only slower.
+        """
+        papers = self._from_neighbours(query, size, may_find)
+        if papers is None:
+            papers = candidates(self.rows, query, (2 * size + _BEYOND) * self.rows.each, may_find)
+        papers = np.unique(papers)
+        cosines = self.cosines(query, papers)
+        best = np.lexsort((papers, -cosines))[:size]
+        return papers[best], cosines[best]
+
+    def cosines(self, query: Floats, papers: Numbers) -> Floats:
+        """How near each of some papers is; not a number for those that have no vector."""
+        every, counts = self.all_cosines(query, papers)
+        found = np.full(len(papers), np.nan, np.float32)
+        if len(every):
+            found[counts > 0] = np.maximum.reduceat(every, (np.cumsum(counts) - counts)[counts > 0])
+        return found
+
+    def all_cosines(self, query: Floats, papers: Numbers) -> tuple[Floats, Numbers]:
+        """How near each vector of some papers is, one paper after the other, and how many each paper has."""
+        places, counts = self.rows.all_places(papers)
+        found = np.zeros(len(places), np.float32)
+        for segment, start, end in zip(self.rows.segments, self.rows.starts, self.rows.starts[1:], strict=False):
+            here = (places >= start) & (places < end)
+            at = places[here] - start
+            # Row by row, so that a paper's score is the same, to the last bit, whichever others are asked for.
+            found[here] = (segment.codes[at] * query).sum(axis=1) * segment.scales[at]
+        return found, counts
+
+    def _from_neighbours(self, query: Floats, size: int, may_find: MayFind) -> Numbers | None:
+        """Candidates by the neighbour index; None where there is none, or it finds too few."""
+        asked = 2 * size + _FETCHED
+        if self._neighbours is None or asked >= len(self._neighbours):  # nearly all are wanted: it would only miss some
+            return None
+        code, _ = quantised(query[None])
+        papers = self._neighbours.search(code[0], asked)
+        papers = papers[(self.rows.places(papers) >= 0) & (self._others.places(papers) < 0)]
+        papers = papers[may_find(papers)]
+        if len(papers) < size:
+            return None
+        return np.concatenate([papers, candidates(self._others, query, 2 * size + _BEYOND, may_find)])
+
+
+def candidates(rows: Rows, query: Floats, count: int, may_find: MayFind) -> Numbers:
+    """The `count` papers nearest to the query by the scan, of those that may be found."""
+    code, scale = quantised(query[None])
+    scores = [scan(segment.codes, segment.scales, code[0], float(scale[0])) for segment in rows.segments]
+    near = scores[0] if len(scores) == 1 else np.concatenate([np.zeros(0, np.float32), *scores])
+    if rows.counts is not None:
+        near[~rows.counts] = -np.inf
+    # Asking of every paper whether it may be found takes as long as the scan; mostly it is enough to ask of the best.
+    places = _found(rows, near, _highest(near, 2 * count), may_find)
+    if len(places) < count < len(near):
+        places = _found(rows, near, np.arange(len(near)), may_find)
+    return rows.papers[places[_highest(near[places], count)]]
+
+
+def _found(rows: Rows, near: Floats, places: Numbers, may_find: MayFind) -> Numbers:
+    places = places[near[places] > -np.inf]
+    return places[may_find(rows.papers[places])]
+
+
+def _highest(scores: Floats, count: int) -> Numbers:
+    """The places of the `count` highest scores, in no order."""
+    if count >= len(scores):
+        return np.arange(len(scores))
+    sample = scores[::_SAMPLED]
+    rank = 2 * count // _SAMPLED + 8
+    if rank < len(sample):
+        likely = np.flatnonzero(scores >= np.partition(sample, len(sample) - rank)[len(sample) - rank])
+        if len(likely) >= count:
+            return likely[np.argpartition(-scores[likely], count - 1)[:count]]
+    return np.argpartition(-scores, count - 1)[:count]
+
+
+def scan(codes: Codes, scales: Floats, query: Codes, scale: float) -> Floats:
+    """The inner product of each vector with the query's."""
+    global _scanned
+    if _compiled is None:
+        _scanned += len(codes)
+        if _scanned > _PATIENCE:
+            load_compiled()
+    products = products_in_numpy(codes, query) if _compiled is None else _run(codes, query)
+    found = products.astype(np.float32)
+    found *= scales
+    found *= np.float32(scale)
+    return found
+
+
+def load_compiled() -> None:
+    """Use the compiled loop from now on."""
+    global _compiled
+    from citewell import kernels as compiled
+
+    _compiled = compiled.products
+
+
+def products_in_numpy(codes: Codes, query: Codes) -> npt.NDArray[np.int32]:
+    """Whole-number inner products, some thousand vectors at a time so that their wider copies stay in the cache.
+
+    The products of two int8 vectors of up to a thousand components fit the 24 bits that single precision holds exactly.
+    """
+    found = np.empty(len(codes), np.int32)
+    wide = query.astype(np.float32)
+    for start in range(0, len(codes), _AT_ONCE):
+        found[start : start + _AT_ONCE] = codes[start : start + _AT_ONCE].astype(np.float32) @ wide
+    return found
+
+
+def _run(codes: Codes, query: Codes) -> npt.NDArray[np.int32]:
+    assert _compiled is not None
+    found = np.empty(len(codes), np.int32)
+    _compiled(codes, query, found)
+    return found

@@ -1,0 +1,63 @@
+"""Vectors of all sentences of a library, in one mapped file of its folder, made anew where papers or weights have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from citewell.arrays import map_arrays, write_arrays
+from citewell.library.library import Library
+from citewell.models import weights
+
+_FOLDER = "sentence-vectors"
+_PAPERS_AT_ONCE = 200
+
+Floats = npt.NDArray[np.float32]
+Encode = Callable[[Sequence[str]], Floats]
+
+
+class SentenceVectors(NamedTuple):
+    """The vectors of sentences, each by its paper."""
+
+    papers: npt.NDArray[np.int64]
+    vectors: npt.NDArray[np.float16]
+
+
+def make(library: Library, model: str, encode: Encode) -> None:
+    """Make the vectors of every sentence that the library has now, unless they are there."""
+    path = _path(library, model)
+    if path.exists():
+        return
+    path.parent.mkdir(exist_ok=True)
+    papers, vectors = zip(*_encoded(library, encode), strict=True)
+    write_arrays(path, {"papers": np.concatenate(papers), "vectors": np.concatenate(vectors)})
+    for other in path.parent.glob(f"{model}.*.arrays"):
+        if other != path:
+            other.unlink()
+
+
+def open_vectors(library: Library, model: str) -> SentenceVectors | None:
+    """The vectors of the library as it is now; None where they were not made."""
+    path = _path(library, model)
+    place = (path.name, _FOLDER)
+    if place not in library.index.shelves and path.exists():
+        library.index.shelves[place] = SentenceVectors(**map_arrays(path, path.stat().st_size))
+    found: SentenceVectors | None = library.index.shelves.get(place)
+    return found
+
+
+def _encoded(library: Library, encode: Encode) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
+    listed = library.index.listed("own").tolist()
+    yield np.zeros(0, np.int64), encode([]).astype(np.float16)
+    for start in range(0, len(listed), _PAPERS_AT_ONCE):
+        sentences = library.store.quotable(listed[start : start + _PAPERS_AT_ONCE])
+        owners = np.repeat(np.array(list(sentences), np.int64), [len(here) for here in sentences.values()])
+        yield owners, encode([sentence.text for here in sentences.values() for sentence in here]).astype(np.float16)
+
+
+def _path(library: Library, model: str) -> Path:
+    return library.folder / _FOLDER / f"{model}.{weights.version(model)}.{library.index.generation}.arrays"

@@ -1,0 +1,25 @@
+"""Starting Python processes that run a function of this package.
+
+They are fresh interpreters, neither forked nor spawned: an open database must not be forked, and a user's script need not be
+importable.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+_ROOT = str(Path(__file__).parents[1])
+
+
+def command(function: str, *arguments: str) -> list[str]:
+    """The command line that calls `function`, written ``package.module:name``, with `arguments` in ``sys.argv``."""
+    module, name = function.split(":")
+    return [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()", *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The environment in which the process finds this package, wherever the parent found it."""
+    paths = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": paths}

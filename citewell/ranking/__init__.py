@@ -1,0 +1,1 @@
+"""Tools that stages share: top-k selection, query terms, sentence rankings."""

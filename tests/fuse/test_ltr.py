@@ -1,0 +1,180 @@
+"""The stage that ranks by trees: what it weighs, how it orders, what it says for itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from citewell.errors import CitewellError
+from citewell.fuse import ltr as learned
+from citewell.fuse.ltr import Learned
+from citewell.library import Library
+from citewell.models.ltr_network import Network
+from citewell.models.trees import Trees
+from citewell.papers import Query
+from citewell.pipeline.pipeline import Pipeline, pipeline
+from citewell.ranking.request import Request
+from tests.evaluate.small_set import small_set
+
+QUERY = Query("local", context="the ferry left the harbour in fog TARGETCIT with a pilot", title="Ferries and fog")
+
+
+def stump(names: tuple[str, ...], feature: str, threshold: float) -> Trees:
+    """One tree that asks one thing: at most the threshold is worth 2, more is worth 0, nothing known 0.5 above the mean."""
+    at = names.index(feature)
+    return Trees(
+        names,
+        np.array([at, 0, 0], np.int32),
+        np.array([threshold, 0.0, 0.0]),
+        np.array([1, 1, 2], np.int32),
+        np.array([2, 1, 2], np.int32),
+        np.array([0.5, 2.0, 0.0]),
+        np.array([False, False, False]),
+        np.array([True, False, False]),
+        np.array([0], np.int32),
+    )
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    made = Library(tmp_path / "library")
+    made.add([small_set().write(tmp_path / "set")])
+    return made
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Learned]:
+    monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
+    (tmp_path / "models" / "tiny").mkdir(parents=True)
+    learned._loaded.cache_clear()
+    yield Learned(of=(pipeline("bm25"), pipeline("bm25-contexts")), also=(pipeline("bm25-near"),), model="tiny", depth=10)
+    learned._loaded.cache_clear()
+
+
+def taught(stage: Learned, request: Request, feature: str, threshold: float, folder: Path) -> Trees:
+    """Put a stump in the place of the trees."""
+    trees = stump(stage.signals(request)[1].names, feature, threshold)
+    trees.save(folder / "models" / "tiny" / "local.npz")
+    return trees
+
+
+def test_those_that_the_trees_lift_come_first_and_the_rest_follows(library: Library, stage: Learned, tmp_path: Path) -> None:
+    request = Request(library, QUERY)
+    order, weighed = stage.candidates(request)
+    papers, table = stage.signals(request)
+    assert papers.tolist() == weighed.tolist() and table.rows.shape == (len(papers), len(table.names))
+    column = table.rows[:, table.names.index("age")]
+    taught(stage, request, "age", float(np.median(column)), tmp_path)
+    ranking = stage.rank(request)
+    assert set(ranking.papers.tolist()) == set(order.tolist()) and (np.diff(ranking.scores) <= 0).all()
+    young = {int(num) for num, age in zip(papers, column, strict=True) if age <= np.median(column)}
+    assert 0 < len(young) < len(papers)
+    assert set(ranking.papers[: len(young)].tolist()) == young
+    assert set(ranking.papers[: len(papers)].tolist()) == set(papers.tolist()), "what was not weighed comes last"
+    rest = [num for num in order.tolist() if num not in set(weighed.tolist())]
+    assert ranking.papers[len(papers) :].tolist() == rest
+    assert (ranking.scores > 0).all()
+
+
+def test_the_reason_names_what_lifted_a_paper(library: Library, stage: Learned, tmp_path: Path) -> None:
+    request = Request(library, QUERY)
+    taught(stage, request, "bm25 rank", 1.0, tmp_path)
+    best = stage.rank(request).papers[:3].tolist()
+    reasons = stage.reasons(request, best)
+    shares = [reason for reason in reasons[best[0]] if reason.kind == "shares"]
+    assert [(reason.text, reason.data) for reason in shares] == [("lifted by bm25 +1.50", ["bm25"])]
+
+
+def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage: Learned, tmp_path: Path) -> None:
+    request = Request(library, QUERY)
+    papers, table = stage.signals(request)
+    trees = taught(stage, request, "bm25 rank", 1.0, tmp_path)
+    at, size = table.names.index("age"), len(table.names)
+    old = np.zeros((size, 1))
+    old[at] = 1.0
+    network = Network(table.names, np.zeros(size), np.ones(size), np.zeros(0, np.int64), ((old, np.zeros(1)),), 0.5)
+    network.save(tmp_path / "models" / "tiny" / "local-network.npz")
+    both = learned._loaded("tiny", "local")
+    np.testing.assert_allclose(both.scores(table.rows), (trees.scores(table.rows) + 0.5 * network.scores(table.rows)) / 1.5)
+    best = papers[int(np.argmax(both.scores(table.rows)))]
+    assert stage.rank(request).papers[0] == best
+    lifted = [reason.data for reason in stage.reasons(request, [int(best)])[int(best)] if reason.kind == "shares"]
+    assert "age" in lifted[0]
+
+
+def test_what_was_trained_on_other_signals_is_refused(library: Library, stage: Learned, tmp_path: Path) -> None:
+    stump(("age",), "age", 1.0).save(tmp_path / "models" / "tiny" / "local.npz")
+    with pytest.raises(CitewellError, match="other signals"):
+        stage.rank(Request(library, QUERY))
+
+
+def test_what_nobody_knows_is_no_reason(library: Library, stage: Learned, tmp_path: Path) -> None:
+    request = Request(library, QUERY)
+    trees = taught(stage, request, "shared authors", 1.0, tmp_path)
+    papers, table = stage.signals(request)
+    assert trees.shares(table.rows).any(), "the trees do something where nobody said who writes"
+    reasons = stage.reasons(request, papers.tolist())
+    assert not [reason for found in reasons.values() for reason in found if reason.kind == "shares"]
+
+
+def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, stage: Learned) -> None:
+    papers = [
+        {"id": "a", "title": "Harbour fog", "authors": ["Ann Röscheisen"]},
+        {"id": "b", "title": "Fog", "authors": ["Foggy, B."]},
+    ]
+    (tmp_path / "papers.jsonl").write_text("".join(json.dumps(paper) + "\n" for paper in papers))
+    library = Library(tmp_path / "named")
+    library.add([tmp_path / "papers.jsonl"])
+
+    def named(context: str) -> tuple[float, ...]:
+        found, table = stage.signals(Request(library, Query("local", context=context)))
+        column = dict(zip(found.tolist(), table.rows[:, table.names.index("author named")].tolist(), strict=True))
+        return tuple(column[library.number(name)] for name in "ab")
+
+    assert named("in foggy harbours, as Röscheisen’s TARGETCIT shows of fog") == (pytest.approx(0.15 + 0.85 * np.exp(-0.1)), 0)
+    assert 0.15 < named("Roscheisen told of fog in the harbour, as so many others did TARGETCIT")[0] < 0.5
+    assert named("Foggy said of fog in the harbour TARGETCIT")[1] > 0
+
+
+def test_suggestions_come_with_their_reasons(library: Library, stage: Learned, tmp_path: Path) -> None:
+    taught(stage, Request(library, QUERY), "bm25 rank", 1.0, tmp_path)
+    with library:
+        found = Pipeline("tiny", "", (stage,)).suggest(library, QUERY, 3)
+    assert len(found) == 3 and any(reason.kind == "shares" for reason in found[0].reasons)
+
+
+def test_the_signals_are_what_they_are_called(library: Library, stage: Learned) -> None:
+    request = Request(library, QUERY)
+    papers, table = stage.signals(request)
+    column = dict(zip(table.names, table.rows.T, strict=True))
+    ranks = {num: rank for rank, num in enumerate(pipeline("bm25").rank(request).papers.tolist(), 1)}
+    np.testing.assert_allclose(column["bm25 rank"], [np.log(ranks.get(num, np.nan)) for num in papers.tolist()])
+    cited = library.store.times_cited(papers.tolist())
+    np.testing.assert_allclose(column["times cited"], [np.log1p(cited.get(num, 0)) for num in papers.tolist()])
+    years = [library.store.papers([num])[num].year for num in papers.tolist()]
+    np.testing.assert_allclose(column["age"], [2020 - (year or 0) for year in years])
+    assert np.isnan(column["shared authors"]).all(), "nobody said who writes"
+    assert (column["author named"] == 0).all(), "nor who wrote what is wanted"
+    assert np.isnan(column["cited with the known"]).all()
+
+
+def test_a_combination_that_is_not_there_says_how_it_is_made(library: Library, stage: Learned) -> None:
+    with pytest.raises(
+        CitewellError, match="no learned combination 'tiny' for the local task; train it: citewell train fusion"
+    ):
+        stage.rank(Request(library, QUERY))
+
+
+def test_evidence_is_weighed_as_local_questions_are(library: Library, stage: Learned, tmp_path: Path) -> None:
+    request = Request(library, Query("evidence", context="ferry harbour fog"))
+    taught(stage, request, "bm25 rank", 1.0, tmp_path)
+    assert len(stage.rank(request).papers)
+
+
+def test_nothing_found_is_nothing_ranked(library: Library, stage: Learned, tmp_path: Path) -> None:
+    taught(stage, Request(library, QUERY), "bm25 rank", 1.0, tmp_path)
+    assert len(stage.rank(Request(library, Query("local", context="zzzz TARGETCIT qqqq"))).papers) == 0

@@ -1,0 +1,147 @@
+"""When two records are the same paper, and when they are not."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from taking import store, take
+
+from citewell.library.store.identity import Face, paper_keys, same_work, title_key
+from citewell.papers import Paper
+from citewell.text.analysis import terms
+from citewell.text.names import authors_text, families, family_name
+
+ATTENTION = Paper("Attention Is All You Need", authors=["Ashish Vaswani", "Noam Shazeer"], year=2017)
+
+
+def kept(folder: Path, *papers: Paper) -> int:
+    """As how many papers these records are kept, taken one after the other."""
+    with store(folder) as db:
+        take(db, *([paper] for paper in papers))
+        return int(db.execute("SELECT count(*) FROM papers").fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    "key", ["doi:10.1000/1", "arxiv:1706.03762", "pmid:11", "acl:P19-1001", "openalex:W5", f"s2:{'a' * 40}", "set:7"]
+)
+def test_one_shared_identifier_is_enough(key: str, tmp_path: Path) -> None:
+    assert kept(tmp_path, Paper("One title", ids=["corpus:1", key]), Paper("Quite another", ids=[key, "mag:2"])) == 1
+
+
+def test_an_acl_doi_is_the_acl_identifier(tmp_path: Path) -> None:
+    assert kept(tmp_path, Paper("One", ids=["doi:10.18653/v1/p19-1001"]), Paper("Two", ids=["acl:P19-1001"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "papers"),
+    [
+        (Paper("ATTENTION is all you need.", authors=["N. Shazeer"], year=2017), 1),
+        (Paper("Attention is all you need", authors=["Vaswani, Ashish"], year=2018), 1),
+        (Paper("Attention is all you need", authors=["Vaswani, A"], year=2016, ids=["doi:10.1000/other"]), 1),
+        (Paper("Attention is all you need", authors=["Ashish Vaswani"], year=2019), 2),
+        (Paper("Attention is all you need", authors=["Ashish Vaswani"]), 2),
+        (Paper("Attention is all you need", authors=["Somebody Else"], year=2017), 2),
+        (Paper("Attention is all you need", year=2017), 2),
+        (Paper("Attention is not all you need", authors=["Ashish Vaswani"], year=2017), 2),
+    ],
+)
+def test_without_a_shared_identifier_title_author_and_year_decide(other: Paper, papers: int, tmp_path: Path) -> None:
+    assert kept(tmp_path, ATTENTION, other) == papers
+    assert kept(tmp_path / "turned", other, ATTENTION) == papers
+
+
+def test_any_title_that_a_paper_has_had_identifies_it(tmp_path: Path) -> None:
+    preprint = Paper("Old title", authors=["Ada Byron"], year=2019, ids=["arxiv:1901.00001"])
+    published = Paper("New title", authors=["Ada Byron"], year=2020, ids=["arxiv:1901.00001", "doi:10.1000/1"])
+    for number, third in enumerate(
+        (Paper("New title", authors=["A. Byron"], year=2020), Paper("Old title", authors=["A. Byron"], year=2020))
+    ):
+        assert kept(tmp_path / f"{number}", preprint, published, third) == 1
+
+
+def test_one_record_may_join_several_papers(tmp_path: Path) -> None:
+    records = [
+        Paper("Title", authors=["Ada Byron"], year=2018),
+        Paper("Title", authors=["Ada Byron", "Bob Stone"], year=2020),
+        Paper("Title", authors=["Bob Stone"], year=2022),
+        Paper("Another title", ids=["pmid:1"]),
+        Paper("Title", authors=["A. Byron"], year=2019, ids=["pmid:1"]),
+    ]
+    assert kept(tmp_path / "apart", *records[:4]) == 4
+    for number, order in enumerate(permutations(records)):
+        if number % 7 == 0:
+            assert kept(tmp_path / f"{number}", *order) == 2, "three of them share a year, the fourth is two years off"
+
+
+def test_a_record_that_says_little_is_the_same_as_itself(tmp_path: Path) -> None:
+    assert kept(tmp_path, Paper("Notes"), Paper("Notes"), Paper("Notes", venue="Elsewhere")) == 2
+
+
+def test_a_paper_always_has_a_key() -> None:
+    assert paper_keys(Paper()) and paper_keys(Paper(ids=["doi:10.18653/v1/p19-1001"])) == [
+        "doi:10.18653/v1/p19-1001",
+        "acl:P19-1001",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Émile  Zola: a Life", "emile zola, a life"),
+        ("ﬁne-tuning", "Fine tuning"),
+        ("Straße", "STRASSE"),
+        ("α-helix", "Α HELIX"),
+    ],
+)
+def test_titles_differ_by_their_words_alone(one: str, other: str) -> None:
+    assert title_key(one) == title_key(other) is not None
+
+
+@pytest.mark.parametrize("title", ["", " ", "...", "§"])
+def test_a_title_without_words_is_none(title: str) -> None:
+    assert title_key(title) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "family"),
+    [
+        ("Ada Lovelace", "lovelace"),
+        ("Lovelace, Ada", "lovelace"),
+        ("J. Müller", "muller"),
+        ("Wei Wang 0001", "wang"),
+        ("Plato", "plato"),
+        ("", ""),
+    ],
+)
+def test_family_names(written: str, family: str) -> None:
+    assert family_name(written) == family
+
+
+names = st.sets(st.sampled_from(["Ada Byron", "Byron, A", "Bob Stone", "C. Young; D. Old", ""]))
+faces = st.builds(Face, st.sets(st.integers(0, 2)), st.sets(st.integers(2000, 2005), max_size=2), names.map(families))
+
+
+@given(faces, faces, faces)
+def test_what_is_the_same_stays_the_same_when_more_is_known(one: Face, other: Face, more: Face) -> None:
+    """Without this, what is one paper would depend on the order in which records come."""
+    assert same_work(one, other) == same_work(other, one)
+    if same_work(one, other):
+        assert same_work(Face(*(mine | theirs for mine, theirs in zip(one, more, strict=True))), other)
+
+
+@pytest.mark.parametrize(
+    ("authors", "text"),
+    [
+        (["Ada Lovelace", "Lovelace, A.", "Lovelace"], "lovelace0 lovelace0a"),
+        (["Zoë Müller-Kühn; P. O'Brien"], "mullerkuhn0 mullerkuhn0z obrien0 obrien0p"),
+        (["Wei Jin 0001"], "jin0 jin0w"),
+        (["", " ", "..."], ""),
+    ],
+)
+def test_authors_are_found_by_their_names_however_written(authors: list[str], text: str) -> None:
+    assert authors_text(authors) == text
+    assert [word for word, _ in terms(text).values()] == text.split(), "the analysis of text leaves them as they are"

@@ -1,0 +1,197 @@
+"""Vectors in the background: one process a library, none of the papers forgotten, and a kill costs one chunk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from filelock import FileLock
+from tests.library.test_vectors import Letters, add, agree
+
+from citewell.cli.main import cli
+from citewell.library import Library
+from citewell.library.vectors import background
+from citewell.library.vectors import status as standing
+from citewell.library.vectors.background import encode_in_background, keep_up
+from citewell.library.vectors.status import Progress, Standing, follow, standings
+from citewell.models import encoder
+from citewell.papers import Paper
+
+SLOW = """
+import sys, time
+sys.path.insert(0, {root!r})
+from citewell.library.vectors import background
+from citewell.library.vectors import encode as encoding
+from citewell.library.vectors import status as standing
+from citewell.models import encoder
+from tests.library.test_vectors import Letters
+
+class Slow(Letters):
+    def encode(self, texts):
+        time.sleep(0.1)
+        return super().encode(texts)
+
+encoding.CHUNK = 10
+standing.KEPT = (("letters", "own"),)
+encoder.available, encoder.load = lambda name: True, lambda name: Slow()
+sys.argv[1:] = [{library!r}]
+background.main()
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
+    monkeypatch.setattr(standing, "KEPT", (("letters", "own"),))
+    monkeypatch.setattr(encoder, "available", lambda name: True)
+    monkeypatch.setattr(encoder, "load", lambda name: Letters())
+    library = Library(tmp_path / "library")
+    add(library, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(200)])
+    return library
+
+
+@contextmanager
+def working(library: Library) -> Iterator[subprocess.Popen[bytes]]:
+    """The real process, with an encoder that takes its time."""
+    script = SLOW.format(root=str(Path(__file__).parents[2]), library=str(library.folder))
+    process = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait(until: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not until():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def stand(library: Library) -> Standing:
+    (found,) = standings(library)
+    return found
+
+
+def test_it_says_how_far_it_is_and_a_kill_costs_one_chunk(library: Library) -> None:
+    assert stand(library) == Standing("letters", "own", 0, 200, complete=False, at_work=False)
+    with working(library) as process:
+        wait(lambda: stand(library).papers >= 50)
+        now = stand(library)
+        assert now.at_work and not now.complete and 0 < (now.seconds_left or 0) < 60
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    progress = standing.read_progress(library, "letters", "own")
+    assert progress is not None and (progress.pid, progress.total) == (process.pid, 200)
+    done = stand(library).papers
+    assert 50 <= done < 200 and done - progress.done in (0, 10)
+    assert stand(library) == Standing("letters", "own", done, 200, complete=False, at_work=False)
+    assert keep_up(library) == 200 - done
+    assert stand(library) == Standing("letters", "own", 200, 200, complete=True, at_work=False)
+    agree(library)
+
+
+def test_one_that_watches_sees_all_of_it(library: Library) -> None:
+    told: list[int] = []
+    with working(library) as process:
+        wait(lambda: stand(library).at_work)
+        follow(library, "letters", "own", told.append, told.append)
+        assert process.wait(60) == 0
+    assert told[0] == 200 and 100 < sum(told[1:]) <= 200
+    assert stand(library).complete
+
+
+def test_encode_by_hand_waits_for_the_one_at_work(library: Library) -> None:
+    with working(library):
+        wait(lambda: stand(library).at_work)
+        asked = ["library", "encode", "--encoder", "letters", "--library", str(library.folder)]
+        done = CliRunner().invoke(cli, asked, catch_exceptions=False)
+    assert "another process is making these vectors already" in done.stderr
+    assert done.stdout == "0 papers encoded; 200 have a letters vector of their own text\n"
+
+
+def test_while_one_is_at_work_a_second_leaves(library: Library) -> None:
+    (library.folder / "vectors").mkdir()
+    with FileLock(library.folder / "vectors" / "background.lock"):
+        assert keep_up(Library(library.folder)) == 0
+    assert keep_up(library) == 200
+
+
+def test_papers_that_come_while_it_is_at_work_are_not_forgotten(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(Letters):
+        def encode(self, texts: Sequence[str]) -> np.ndarray:
+            if len(texts) == 200:
+                Library(library.folder).take([Paper(id="late", title="a late boat")])
+            return super().encode(texts)
+
+    monkeypatch.setattr(encoder, "load", lambda name: Interrupted())
+    assert keep_up(library) == 201
+    agree(library)
+
+
+def test_papers_that_come_at_its_very_end_are_not_forgotten(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds: list[int] = []
+
+    def and_then_more(library: Library, name: str, text: str) -> int:
+        made = standing.encode_openly(library, name, text)
+        if not seconds:
+            # Nothing was lacking any more, but the lock is still held: the second process is sent away.
+            other = Library(library.folder)
+            other.take([Paper(id="last", title="the last boat")])
+            seconds.append(keep_up(other))
+        return made
+
+    monkeypatch.setattr(background, "encode_openly", and_then_more)
+    assert (keep_up(library), seconds) == (201, [0])
+    agree(library)
+
+
+def test_what_was_encoded_before_does_not_count_for_the_estimate(library: Library) -> None:
+    now = time.time()
+    assert Progress(1, now, now, 100, 200).seconds_left() is None
+    assert Progress(1, now, now, 100, 200, pace=0.5).seconds_left() == pytest.approx(50, abs=1)
+    assert Progress(1, now, now - 1000, 100, 200, pace=0.5).seconds_left() == 0
+    keep_up(library)
+    library.rebuild()
+    keep_up(library)
+    again = standing.read_progress(library, "letters", "own")
+    assert again is not None and (again.done, again.pace) == (200, 0)
+
+
+def test_nothing_is_started_where_there_is_nothing_to_do_or_to_do_it_with(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[dict[str, object]] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append(options))
+    assert not encode_in_background(library), "the tests switch it off"
+    monkeypatch.setenv("CITEWELL_BACKGROUND", "on")
+    monkeypatch.setattr(encoder, "available", lambda name: False)
+    assert not encode_in_background(library) and standings(library) == []
+    monkeypatch.setattr(encoder, "available", lambda name: True)
+    assert encode_in_background(library) and len(started) == 1
+    assert started[0]["start_new_session"], "it stays when the terminal goes"
+    keep_up(library)
+    assert not encode_in_background(library) and len(started) == 1
+
+
+def test_adding_from_python_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CITEWELL_BACKGROUND", "on")
+    monkeypatch.setattr(encoder, "available", lambda name: True)
+    library = Library(tmp_path / "library")
+    library.take([Paper(id="boat", title="A boat")])
+    assert not (library.folder / "vectors").exists()
+
+
+def test_vectors_that_are_not_kept_up_to_date_are_listed_too(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_up(library)
+    monkeypatch.setattr(standing, "KEPT", ())
+    assert stand(library) == Standing("letters", "own", 200, 200, complete=True, at_work=False)

@@ -1,0 +1,244 @@
+"""Neighbours: what they find is what a scan finds, nearly; what they do not cover, or cannot, the scan finds."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from unittest.mock import patch
+from zlib import crc32
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.library.test_vectors import add
+
+from citewell.library import Library
+from citewell.library.vectors import store as vectors
+from citewell.library.vectors.encode import encode
+from citewell.library.vectors.neighbours import Neighbours, refresh
+from citewell.library.vectors.search import Near
+from citewell.library.vectors.store import Shelf, quantised
+from citewell.models import encoder
+from citewell.papers import Query
+from citewell.ranking.request import Request
+from citewell.retrieve.dense import Dense
+
+DIMENSION = 48
+LIMIT = 500
+
+
+def clustered(count: int, seed: int) -> np.ndarray:
+    """Vectors of length 1 that lie in clusters."""
+    random = np.random.default_rng(seed)
+    centres = np.random.default_rng(0).normal(size=(40, DIMENSION))
+    made = centres[random.integers(0, 40, count)] + 0.7 * random.normal(size=(count, DIMENSION))
+    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
+
+
+def put(shelf: Shelf, papers: Sequence[int] | np.ndarray, made: np.ndarray, edition: int = 1) -> None:
+    shelf.add(np.asarray(papers, np.int64), np.full(len(papers), edition, np.int64), *quantised(made))
+
+
+def made_anew(shelf: Shelf, live: np.ndarray, limit: int = LIMIT) -> bool:
+    return refresh(shelf, live, limit, lambda papers: None, lambda papers: None)
+
+
+def anything(papers: np.ndarray) -> np.ndarray:
+    return np.ones(len(papers), bool)
+
+
+def near(shelf: Shelf, live: np.ndarray, use: bool = True) -> Near:
+    parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in shelf.segments()]
+    return Near(parts, Neighbours.open(shelf) if use else None)
+
+
+def found(
+    shelf: Shelf, live: np.ndarray, query: np.ndarray, size: int, may: Callable[[np.ndarray], np.ndarray] = anything
+) -> set[int]:
+    return set(near(shelf, live).nearest(query, size, may)[0].tolist())
+
+
+def scanned(
+    shelf: Shelf, live: np.ndarray, query: np.ndarray, size: int, may: Callable[[np.ndarray], np.ndarray] = anything
+) -> set[int]:
+    return set(near(shelf, live, use=False).nearest(query, size, may)[0].tolist())
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path, "letters", "own")
+    put(shelf, range(4000), clustered(4000, 1))
+    assert made_anew(shelf, np.arange(4000))
+    return Shelf(tmp_path, "letters", "own")
+
+
+def test_nearly_all_that_a_scan_finds_is_found(shelf: Shelf) -> None:
+    live = np.arange(4000)
+    with_index, without = near(shelf, live), near(shelf, live, use=False)
+    recalls = []
+    for query in clustered(50, 2):
+        papers, cosines = with_index.nearest(query, 100, anything)
+        exact, _ = without.nearest(query, 100, anything)
+        np.testing.assert_array_equal(cosines, without.cosines(query, papers))
+        recalls.append(len(np.intersect1d(papers, exact)) / 100)
+    assert np.mean(recalls) >= 0.95
+
+
+def test_few_vectors_need_no_index(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, "letters", "own")
+    put(shelf, range(LIMIT), clustered(LIMIT, 1))
+    assert not made_anew(shelf, np.arange(LIMIT))
+    assert Neighbours.open(shelf) is None
+    put(shelf, [LIMIT], clustered(1, 2))
+    assert not made_anew(shelf, np.arange(LIMIT)), "the one more is not of the library"
+    assert made_anew(shelf, np.arange(LIMIT + 1))
+
+
+def test_what_comes_later_is_found_and_covered_once_it_is_much(shelf: Shelf) -> None:
+    new = clustered(1200, 3)
+    put(shelf, range(4000, 4300), new[:300])
+    live = np.arange(4300)
+    assert not made_anew(shelf, live)
+    assert all(4000 + at in found(shelf, live, new[at], 5) for at in range(300))
+    put(shelf, range(4300, 5200), new[300:])
+    assert made_anew(shelf, np.arange(5200))
+    opened = Neighbours.open(shelf)
+    assert opened is not None and len(opened) == 5200
+
+
+def test_removed_papers_are_not_found(shelf: Shelf) -> None:
+    query = clustered(1, 4)[0]
+    best = scanned(shelf, np.arange(4000), query, 50)
+    live = np.array(sorted(set(range(4000)) - best))
+    assert not made_anew(shelf, live)
+    assert not found(shelf, live, query, 50) & best
+    assert found(shelf, np.zeros(0, np.int64), query, 50) == set()
+    few = np.arange(0, 4000, 5)
+    assert made_anew(shelf, few), "most of what the index has is gone"
+
+
+def test_a_changed_text_is_found_by_what_it_is_now(shelf: Shelf) -> None:
+    live = np.arange(4000)
+    before, after = clustered(4000, 1)[7], clustered(1, 5)[0]
+    put(shelf, [7], after[None], edition=2)
+    assert 7 in found(shelf, live, after, 5)
+    assert 7 not in found(shelf, live, before, 5)
+
+
+def test_filters_that_leave_little_get_the_scan(shelf: Shelf) -> None:
+    live = np.arange(4000)
+    for query in clustered(5, 6):
+
+        def few(papers: np.ndarray) -> np.ndarray:
+            return np.asarray(papers % 97 == 3)
+
+        assert found(shelf, live, query, 30, few) == scanned(shelf, live, query, 30, few)
+        assert len(found(shelf, live, query, 30, few)) == 30
+        assert found(shelf, live, query, 100, few) == set(range(3, 4000, 97))
+
+
+def damaged(path: Path, how: str) -> None:
+    size = path.stat().st_size
+    if how == "missing":
+        path.unlink()
+    elif how == "cut":
+        os.truncate(path, size // 2)
+    elif how == "empty":
+        path.write_bytes(b"")
+    else:
+        path.write_bytes(b"\xff" * size)
+
+
+@pytest.mark.parametrize("how", ["missing", "cut", "empty", "overwritten"])
+@pytest.mark.parametrize("ending", ["near", "covered"])
+def test_damage_costs_only_time(shelf: Shelf, how: str, ending: str) -> None:
+    (file,) = shelf.folder.glob(f"*.{ending}")
+    damaged(file, how)
+    live, query = np.arange(4000), clustered(1, 7)[0]
+    assert Neighbours.open(shelf) is None
+    assert found(shelf, live, query, 50) == scanned(shelf, live, query, 50)
+    assert made_anew(shelf, live)
+    assert Neighbours.open(shelf) is not None
+
+
+def test_a_copied_library_keeps_its_index(shelf: Shelf) -> None:
+    (file,) = shelf.folder.glob("*.near")
+    os.utime(file, (1, 1))
+    assert Neighbours.open(shelf) is not None
+
+
+def test_a_build_that_was_killed_leaves_the_old_state(shelf: Shelf, tmp_path: Path) -> None:
+    named = shelf.neighbours
+    put(shelf, range(4000, 6000), clustered(2000, 8))
+    with patch.object(Shelf, "keep_neighbours", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        made_anew(shelf, np.arange(6000))
+    (shelf.folder / "0123456789ab.near.part").write_bytes(b"begun")
+    again = Shelf(tmp_path, "letters", "own")
+    assert again.neighbours == named and Neighbours.open(again) is not None
+    assert 5999 in found(again, np.arange(6000), clustered(2000, 8)[-1], 5)
+    assert made_anew(again, np.arange(6000))
+    assert len(list(shelf.folder.glob("*.near*"))) == len(list(shelf.folder.glob("*.covered*"))) == 1
+
+
+deeds = st.lists(
+    st.tuples(st.sampled_from(["put", "put", "remove"]), st.integers(0, 60), st.integers(1, 30)), min_size=1, max_size=8
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(deeds, st.integers(1, 3), st.integers(1, 40))
+def test_whatever_happened_the_nearest_are_found(history: list[tuple[str, int, int]], height: int, size: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, patch.object(vectors, "_HEIGHT", height):
+        shelf = Shelf(Path(folder), "letters", "own")
+        live: set[int] = set()
+        for edition, (deed, first, count) in enumerate(history, 1):
+            papers = range(first, first + count)
+            if deed == "put":
+                put(shelf, papers, clustered(count, edition), edition)
+                live |= set(papers)
+            else:
+                live -= set(papers)
+            if not shelf.exists:
+                continue
+            present = np.array(sorted(live), np.int64)
+            made_anew(shelf, present, limit=10)
+            query = clustered(1, 100)[0]
+            assert found(shelf, present, query, size) == scanned(shelf, present, query, size)
+
+
+class Scattered:
+    """Encodes a text as a vector that only that text has."""
+
+    name = "letters"
+
+    def encode(self, texts: Sequence[str]) -> np.ndarray:
+        return np.concatenate([clustered(1, crc32(text.encode())) for text in texts])
+
+
+def test_a_large_library_gets_one_when_it_is_encoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoder, "load", lambda name: Scattered())
+    library = Library(tmp_path / "library")
+    add(library, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(600)])
+    begun: list[int] = []
+    done: list[int] = []
+    encode(library, Scattered(), start=begun.append, report=done.append, limit=LIMIT)
+    assert begun == [600, 600] and sum(done) == 1200
+    built = Shelf(library.folder, "letters", "own").neighbours
+    assert built is not None
+    add(library, [{"id": "late", "title": "a late boat"}, {"id": "p5", "title": "boat 5", "abstract": "changed"}])
+    library.remove(["p9"])
+    encode(library, Scattered(), limit=LIMIT)
+    assert Shelf(library.folder, "letters", "own").neighbours == built
+    library.reload()
+
+    def first(title: str) -> str:
+        best = int(Dense("letters", size=5).rank(Request(library, Query(title=title))).papers[0])
+        return library.store.papers([best])[best].id
+
+    assert first("boat 77") == "p77"
+    assert first("a late boat") == "late"
+    assert first("boat 5. changed") == "p5"
+    assert first("boat 9") != "p9"

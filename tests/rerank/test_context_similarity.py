@@ -1,0 +1,92 @@
+"""What was said before: contexts that cite a paper in words like those round the gap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from citewell.errors import CitewellError
+from citewell.library import Library
+from citewell.papers import Context, Paper, Query, Reference
+from citewell.pipeline.pipeline import pipeline, suggest
+from citewell.ranking.request import Request
+from citewell.rerank.context_similarity import SaidBefore
+
+
+def library(folder: Path, contexts: dict[str, list[str]], citing: str = "review") -> Library:
+    """Papers named by the keys of `contexts`, each cited by another paper in such words."""
+    made = Library(folder)
+    made.take(
+        [
+            *(Paper(f"Paper of {name}", id=name, ids=[f"doi:10.1/{name}"]) for name in contexts),
+            Paper("A review", id=citing, ids=[f"doi:10.1/{citing}"]),
+            *(
+                Context(text, [Reference([f"doi:10.1/{name}"])], f"doi:10.1/{citing}", id=f"{name}{at}")
+                for name, texts in contexts.items()
+                for at, text in enumerate(texts)
+            ),
+        ]
+    )
+    return made
+
+
+def scores(made: Library, query: Query, **numbers: float) -> dict[str, float]:
+    names = {num: paper.id for num, paper in made.store.papers(range(1, 20)).items()}
+    found = SaidBefore(**numbers).score(Request(made, query), np.array(sorted(names), np.int64))  # type: ignore[arg-type]
+    return dict(zip([names[num] for num in sorted(names)], found.tolist(), strict=True))
+
+
+def test_one_context_in_the_same_words_is_enough(tmp_path: Path) -> None:
+    said = {
+        "much": ["boats are many TARGETCIT", "harbours are old TARGETCIT", "gulls disturb the count TARGETCIT"],
+        "little": ["boats disturb TARGETCIT", "boats disturb TARGETCIT", "boats disturb TARGETCIT"],
+        "never": [],
+    }
+    made = library(tmp_path, said)
+    found = scores(made, Query("local", context="gulls disturb every count TARGETCIT"), fade=0.0)
+    assert found["much"] > found["little"] > found["never"] == 0 == found["review"]
+    assert scores(made, Query("local", context="gulls disturb every count TARGETCIT"))["little"] > found["little"]
+    best = suggest(made, Query("local", context="gulls disturb every count TARGETCIT"), "said-before")[0]
+    assert best.paper.id == "much" and "cited before in words like these" in " ".join(reason.text for reason in best.reasons)
+
+
+def test_words_count_by_their_distance_from_the_citation_there(tmp_path: Path) -> None:
+    between = " ".join(["and"] * 3 + [f"word{number}" for number in range(12)])
+    made = library(tmp_path, {"near": [f"{between} gulls TARGETCIT"], "far": [f"gulls {between} TARGETCIT"], "no": ["gulls"]})
+    found = scores(made, Query("local", context="gulls TARGETCIT"))
+    assert found["near"] > 2 * found["far"] > 0
+    assert found["no"] > 0, "a context without a mark still says its words"
+
+
+def test_a_word_said_twice_counts_once(tmp_path: Path) -> None:
+    made = library(tmp_path, {"once": ["gulls TARGETCIT"], "often": ["gulls gulls gulls TARGETCIT"]})
+    found = scores(made, Query("local", context="gulls and boats TARGETCIT"))
+    assert found["once"] == pytest.approx(found["often"])
+
+
+def test_what_the_draft_itself_says_does_not_count(tmp_path: Path) -> None:
+    made = library(tmp_path, {"boats": ["gulls TARGETCIT"]}, citing="draft")
+    query = Query("local", context="gulls TARGETCIT")
+    assert scores(made, query)["boats"] > 0
+    query.exclude = ["doi:10.1/draft"]
+    assert scores(made, query)["boats"] == 0
+
+
+def test_of_a_paper_that_is_cited_often_the_last_contexts_are_looked_at(tmp_path: Path) -> None:
+    made = library(tmp_path, {"boats": ["gulls TARGETCIT", "harbours TARGETCIT", "piers TARGETCIT"]})
+    assert scores(made, Query("local", context="gulls TARGETCIT"), latest=2)["boats"] == 0
+    assert scores(made, Query("local", context="piers TARGETCIT"), latest=2)["boats"] > 0
+
+
+def test_other_tasks_and_empty_queries_are_answered_too(tmp_path: Path) -> None:
+    made = library(tmp_path, {"boats": ["gulls disturb TARGETCIT"]})
+    assert scores(made, Query(title="Gulls"))["boats"] > 0
+    assert set(scores(made, Query()).values()) == {0.0}
+
+
+def test_numbers_that_make_no_sense_are_refused() -> None:
+    for wrong in ({"fade": 2.0}, {"latest": 0}, {"depth": 0}):
+        with pytest.raises(CitewellError, match="'said-before' needs"):
+            pipeline("said-before", **wrong)
