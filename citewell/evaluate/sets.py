@@ -93,7 +93,7 @@ class DataSet:
     def open(cls, folder: Path) -> DataSet:
         path = folder / "set.toml"
         if not path.is_file():
-            raise CitewellError(f"{folder} is not a data set: it has no set.toml; docs/formats.md describes the format")
+            raise CitewellError(f"{folder} is not a data set: it has no set.toml; docs/guides/formats.md describes the format")
         try:
             content = tomllib.loads(path.read_text("utf-8"))
             name, tasks = str(content["name"]), tuple(str(task) for task in content["tasks"])
