@@ -45,7 +45,8 @@ def command(
 ) -> None:
     """Serve the page and the HTTP API, until interrupted.
 
-    Only this machine can reach it, unless --host says otherwise; then a token is needed. docs/guides/server.md describes the API.
+    Only this machine can reach it, unless --host says otherwise; then a token is needed.
+    docs/guides/server.md describes the API.
 
     \b
         citewell serve
