@@ -40,9 +40,9 @@ __all__ = [
 _HOMES = {
     "CitewellError": "errors",
     "Library": "library.library",
-    "prepare": "pipeline",
-    "search": "pipeline",
-    "suggest": "pipeline",
+    "prepare": "pipeline.pipeline",
+    "search": "pipeline.pipeline",
+    "suggest": "pipeline.pipeline",
 }
 
 

@@ -37,21 +37,21 @@ ROUNDS_SHOWN = ("F1@20", "RR", "R@20", "R@1000", "Overlap@1000")
 LEFT_OUT = {"elife": ("dense-cited", "dense-citing", "hyperdoc2vec-cited", "hybrid-cited")}
 """Pipelines that are not measured on a set: its quarter of a million contexts take longer than all else together."""
 OURS = (
-    "meaning",
-    "meaning-context",
-    "meaning-abstract",
-    "meaning-static",
-    "words-and-meaning",
-    "cited-together",
-    "cited-by-the-best",
-    "cited-by-the-like",
-    "by-the-authors",
-    "cited-by-the-authors",
-    "said-before",
-    "reading",
+    "dense-citewell",
+    "dense-citewell-context",
+    "dense-citewell-abstract",
+    "static-citewell",
+    "hybrid-rrf",
+    "co-cited",
+    "references-of-top",
+    "references-of-similar",
+    "same-authors",
+    "references-of-same-authors",
+    "context-similarity",
+    "cross-encoder",
     "fast",
-    "weighed",
-    "weighed-company",
+    "learned",
+    "learned-co-citation",
     "best",
 )
 """Pipelines that use citewell's own models, or are the fast and the best of them: they have tables of their own."""
@@ -67,7 +67,7 @@ EVIDENCE = (
     "bm25-semiser",
 )
 """The systems of AUEB-NLP, which rank sentences: measured where there are questions for evidence, in a table of their own."""
-DEPENDS_ON_CONTEXT = ("meaning-context", "meaning-abstract")
+DEPENDS_ON_CONTEXT = ("dense-citewell-context", "dense-citewell-abstract")
 GRID = ("k1=0.5,1.2,2.0,3.0", "b=0.25,0.5,0.75,0.9")
 
 _OPENING = """# Results

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewell import CitewellError, Library, Query, suggest
-from citewell.pipeline.pipeline import definitions, pipeline
+from citewell.pipeline.pipeline import ALIASES, _warn_renamed, definitions, pipeline
 
 
 @pytest.fixture
@@ -82,6 +82,14 @@ def test_overrides_replace_parameters() -> None:
 
 def test_every_definition_can_be_built() -> None:
     assert all(pipeline(name).about for name in definitions())
+
+
+def test_an_earlier_name_still_works_and_names_the_new_one(capsys: pytest.CaptureFixture[str]) -> None:
+    _warn_renamed.cache_clear()
+    for old, new in ALIASES.items():
+        assert old not in definitions() and new in definitions()
+        assert pipeline(old).name == pipeline(old).name == new
+        assert capsys.readouterr().err == f"The pipeline {old!r} is now called {new!r}.\n", "said once"
 
 
 def test_pipelines_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,8 +54,8 @@ def command(
     A model of a library (lda, doc2vec, paper2vec, hyperdoc2vec and others) learns from its papers, citations and contexts, is
     kept in its folder, and serves the pipelines that need it. Papers that are added later have no vector until it is run again.
 
-    A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, fusion, claims and others) learns from their train
-    years, fusion from the questions of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves
+    A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, ltr, claims and others) learns from their train
+    years, ltr from the questions of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves
     any library.
 
     Killed, the same command goes on where it was. An unknown RECIPE lists those that there are. All but HyperDoc2Vec need:
@@ -65,7 +65,7 @@ def command(
         citewell train hyperdoc2vec --library my-papers
         citewell train encoder --set data/cs --set data/elife --out models/mine
         citewell train static --encoder models/mine --set data/cs --set data/elife --out models/mine-static
-        citewell train fusion --set my-set --out models/fusion
+        citewell train ltr --set my-set --out models/ltr
     """
     from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, FusionRecipe, LibraryRecipe, load_recipe
 

@@ -29,7 +29,7 @@ SEEDS = 30
 """So many of the best candidates are what the others are held against."""
 RECENT = 3
 """Years that count as lately."""
-TIMES_CITED = "times cited"
+TIMES_CITED = "citations"
 """The name of the signal that tells how often."""
 _NAME = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]+)*")
 """A word that may be a family name, if it begins with a capital letter."""
@@ -94,17 +94,17 @@ def _of_scores(scores: Mapping[str, npt.NDArray[np.float32]]) -> dict[str, Float
         # No score is 0: the paper shares no word with the query, or has no vector.
         column = np.where(values > 0, values, np.nan).astype(np.float64)
         found[f"{name} score"] = column
-        found[f"{name} behind"] = np.nanmax(column, initial=0.0) - column
+        found[f"{name} below best"] = np.nanmax(column, initial=0.0) - column
     return found
 
 
 def _of_links(graph: Graph, papers: Numbers, best: Numbers) -> dict[str, Floats]:
     weights = 1.0 / np.log2(np.arange(len(best)) + 2)
     return {
-        "cited by the best": reached(graph, "cites", best, weights, papers),
-        "cites the best": reached(graph, "cited_by", best, weights, papers),
-        "cited with the best": beside(graph, "cited_by", "cites", best, weights, papers),
-        "cites as the best": beside(graph, "cites", "cited_by", best, weights, papers),
+        "cited by top": reached(graph, "cites", best, weights, papers),
+        "cites top": reached(graph, "cited_by", best, weights, papers),
+        "co-cited with top": beside(graph, "cited_by", "cites", best, weights, papers),
+        "coupled with top": beside(graph, "cites", "cited_by", best, weights, papers),
     }
 
 
@@ -118,8 +118,8 @@ def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:
     last, recent = (np.bincount(owners, weights=behind < span, minlength=len(papers)) for span in (1, RECENT))
     return {
         TIMES_CITED: np.log1p(counts),
-        "times cited lately": np.log1p(recent),
-        "times cited last year": np.log1p(last),
+        "citations in last 3 years": np.log1p(recent),
+        "citations in last year": np.log1p(last),
         "references": np.log1p(graph.degrees("cites", papers)),
         "age": np.where(years > 0, np.clip(now - years, 0, 100), np.nan).astype(np.float64),
     }
@@ -141,11 +141,13 @@ def _of_people(request: Request, papers: Numbers, held: Sequence[Paper], best: N
         for num, paper in zip(papers.tolist(), held, strict=True)
     ]
     return {
-        "author named": np.array([max((named.get(name, 0.0) for name in some), default=0.0) for some in names], np.float64),
+        "author named in context": np.array(
+            [max((named.get(name, 0.0) for name in some), default=0.0) for some in names], np.float64
+        ),
         "shared authors": np.array([len(own & some) if own else np.nan for some in names], np.float64),
-        "authors among the best": np.log1p(np.maximum(others, 0)),
-        "venue among the best": np.array(venue, np.float64),
-        "abstract": np.array([bool(paper.abstract) for paper in held], np.float64),
+        "authors among top": np.log1p(np.maximum(others, 0)),
+        "venue among top": np.array(venue, np.float64),
+        "has abstract": np.array([bool(paper.abstract) for paper in held], np.float64),
     }
 
 
@@ -171,8 +173,8 @@ def _of_titles(request: Request, held: Sequence[Paper]) -> dict[str, Floats]:
         nearness.append(sum(near.get(word, 0.0) for word in words) / len(words) if words else np.nan)
         sizes.append(len(words))
     return {
-        "title said": np.array(shares, np.float64),
-        "title said near the gap": np.array(nearness, np.float64),
+        "title overlap": np.array(shares, np.float64),
+        "title overlap near gap": np.array(nearness, np.float64),
         "title words": np.array(sizes, np.float64),
         "query words": np.full(len(held), float(len(said))),
     }
@@ -183,10 +185,10 @@ def _of_bibliography(request: Request, papers: Numbers) -> dict[str, Floats]:
     known = request.known()
     if not len(known):
         nothing = np.full(len(papers), np.nan)
-        return dict.fromkeys(("cited with the known", "cites as the known", "cited by the known"), nothing)
+        return dict.fromkeys(("co-cited with bibliography", "coupled with bibliography", "cited by bibliography"), nothing)
     graph, weights = request.library.index.graph, np.ones(len(known)) / np.sqrt(len(known))
     return {
-        "cited with the known": beside(graph, "cited_by", "cites", known, weights, papers),
-        "cites as the known": beside(graph, "cites", "cited_by", known, weights, papers),
-        "cited by the known": reached(graph, "cites", known, weights, papers),
+        "co-cited with bibliography": beside(graph, "cited_by", "cites", known, weights, papers),
+        "coupled with bibliography": beside(graph, "cites", "cited_by", known, weights, papers),
+        "cited by bibliography": reached(graph, "cites", known, weights, papers),
     }

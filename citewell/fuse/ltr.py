@@ -55,7 +55,7 @@ class Learned(Fusion):
     of: tuple[Scorer, ...]
     also: tuple[Scorer, ...] = ()
     """Pipelines that score the candidates and find none of their own."""
-    model: str = "fusion"
+    model: str = "ltr"
     depth: int = 150
     """How many of the best of each pipeline are weighed."""
     size: int = 1000
@@ -85,7 +85,7 @@ class Learned(Fusion):
         found: dict[int, dict[str, float]] = {num: {} for num in shown}
         for num, row in zip(shown, shares, strict=True):
             for name, share in zip(table.names, row.tolist(), strict=True):
-                whole = name.removesuffix(" rank").removesuffix(" score").removesuffix(" behind")
+                whole = name.removesuffix(" rank").removesuffix(" score").removesuffix(" below best")
                 found[num][whole] = found[num].get(whole, 0.0) + share
         return found
 
@@ -135,7 +135,7 @@ class Learned(Fusion):
         task = request.query.task
         found = _loaded(self.model, "local" if task == "evidence" else task)
         if any(judge.names != table.names for judge in found.all()):
-            raise CitewellError("the learned combination was trained on other signals; train it again: citewell train fusion")
+            raise CitewellError("the learned combination was trained on other signals; train it again: citewell train ltr")
         return found
 
 
@@ -167,7 +167,7 @@ class Judges:
 def _loaded(model: str, task: str) -> Judges:
     path = weights.folder(model) / f"{task}.npz"
     if not path.is_file():
-        raise CitewellError(f"there is no learned combination {model!r} for the {task} task; train it: citewell train fusion")
+        raise CitewellError(f"there is no learned combination {model!r} for the {task} task; train it: citewell train ltr")
     beside = network_path(path)
     return Judges(Trees.load(path), Network.load(beside) if beside.is_file() else None)
 

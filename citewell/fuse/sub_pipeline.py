@@ -21,7 +21,7 @@ class Whole(Fusion):
 
     def __post_init__(self) -> None:
         if len(self.of) != 1:
-            raise CitewellError(f"a stage of the kind 'pipeline' is one pipeline, not {len(self.of)}")
+            raise CitewellError(f"a stage of the kind 'sub-pipeline' is one pipeline, not {len(self.of)}")
 
     def rank(self, request: Request) -> Ranking:
         return self.of[0].rank(request)

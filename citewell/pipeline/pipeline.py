@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -36,7 +37,7 @@ STAGES = {
     "bm25": "citewell.retrieve.bm25:Bm25",
     "dense": "citewell.retrieve.dense:Dense",
     "navigate": "citewell.expand.navigate:Navigate",
-    "linked": "citewell.expand.linked:Linked",
+    "links": "citewell.expand.linked:Linked",
     "topics": "citewell.retrieve.topics:Topics",
     "embedded": "citewell.retrieve.embedded:Embedded",
     "reciprocal-rank": "citewell.fuse.reciprocal_rank:ReciprocalRank",
@@ -48,14 +49,33 @@ STAGES = {
     "semiser": "citewell.retrieve.semiser:Semiser",
     "semiser-sentences": "citewell.rerank.semiser:SemiserSentences",
     "ensemble": "citewell.fuse.ensemble:Ensemble",
-    "company": "citewell.rerank.co_citation:Company",
-    "pipeline": "citewell.fuse.sub_pipeline:Whole",
-    "said-before": "citewell.rerank.context_similarity:SaidBefore",
+    "co-citation": "citewell.rerank.co_citation:Company",
+    "sub-pipeline": "citewell.fuse.sub_pipeline:Whole",
+    "context-similarity": "citewell.rerank.context_similarity:SaidBefore",
     "sentences": "citewell.retrieve.sentences:Sentences",
-    "quoted": "citewell.rerank.sentence_boost:Quoted",
-    "learned": "citewell.fuse.ltr:Learned",
+    "sentence-boost": "citewell.rerank.sentence_boost:Quoted",
+    "ltr": "citewell.fuse.ltr:Learned",
 }
 """The kinds of stages; a new one is a module and a line here."""
+
+ALIASES: dict[str, str] = {
+    "meaning": "dense-citewell",
+    "meaning-context": "dense-citewell-context",
+    "meaning-abstract": "dense-citewell-abstract",
+    "meaning-static": "static-citewell",
+    "words-and-meaning": "hybrid-rrf",
+    "cited-together": "co-cited",
+    "cited-by-the-best": "references-of-top",
+    "cited-by-the-like": "references-of-similar",
+    "by-the-authors": "same-authors",
+    "cited-by-the-authors": "references-of-same-authors",
+    "said-before": "context-similarity",
+    "reading": "cross-encoder",
+    "weighed": "learned",
+    "weighed-company": "learned-co-citation",
+    "bm25-near": "bm25-proximity",
+}
+"""Earlier names of pipelines, and what they are called now."""
 
 
 class Stage(Protocol):
@@ -296,6 +316,7 @@ def pipeline(name: str = DEFAULT, **overrides: Any) -> Pipeline:
 
     A part of a parameter is named with a dot: ``{"fields.cited": 0.5}``.
     """
+    name = _current_name(name)
     found = definitions().get(name)
     if found is None:
         raise CitewellError(f"there is no pipeline {name!r}; 'citewell pipelines' lists them: {', '.join(definitions())}")
@@ -303,6 +324,20 @@ def pipeline(name: str = DEFAULT, **overrides: Any) -> Pipeline:
     if unused := [key for key in overrides if not any(_takes(type(stage), key) for stage in stages)]:
         raise CitewellError(f"no stage of the pipeline {name!r} has a parameter {unused[0]!r}")
     return Pipeline(name, found["about"], stages)
+
+
+def _current_name(name: str) -> str:
+    """The name of the pipeline that `name` stands for, which may be an earlier name of it."""
+    if name not in ALIASES or name in definitions():
+        return name
+    _warn_renamed(name)
+    return ALIASES[name]
+
+
+@lru_cache(maxsize=len(ALIASES))
+def _warn_renamed(name: str) -> None:
+    """Name the new name on standard error, once in a process."""
+    print(f"The pipeline {name!r} is now called {ALIASES[name]!r}.", file=sys.stderr)
 
 
 def prepare(library: Library, name: str = DEFAULT) -> None:

@@ -31,7 +31,7 @@ class Company:
 
     def __post_init__(self) -> None:
         if not 1 <= self.seeds <= self.depth:
-            raise CitewellError(f"'company' needs 1 or more seeds, and no fewer papers to rank than these; not {self.seeds}")
+            raise CitewellError(f"'co-citation' needs at least 1 seed and no more seeds than papers to rank, not {self.seeds}")
 
     def refine(self, request: Request, ranking: Ranking) -> Ranking:
         share = self.added.get(request.query.task, 0.0)

@@ -45,7 +45,7 @@ class SaidBefore(Rereads):
 
     def __post_init__(self) -> None:
         if not (self.depth >= 1 and self.latest >= 1 and 0 <= self.fade <= 1):
-            raise CitewellError("'said-before' needs a depth and a number of contexts of 1 or more, and a fade from 0 to 1")
+            raise CitewellError("'context-similarity' needs depth and latest of at least 1, and a fade from 0 to 1")
 
     def read(self, request: Request, papers: Numbers) -> Scores:
         contexts = request.library.store.cited_contexts(papers.tolist(), self.latest)

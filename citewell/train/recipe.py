@@ -7,6 +7,7 @@ made of data sets (encoders, the learned combination) goes into a folder of its 
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -202,9 +203,11 @@ _OF_SETS: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[FusionRecipe]
     "classifier": PackRecipe,
     "joint-snippets": EvidenceRecipe,
     "semiser": EvidenceRecipe,
-    "fusion": FusionRecipe,
+    "ltr": FusionRecipe,
     "claims": ClaimsRecipe,
 }
+_RENAMED = {"fusion": "ltr"}
+"""Earlier names of recipes, which are also kinds of them, and the names of today."""
 
 
 def recipes() -> list[str]:
@@ -216,6 +219,9 @@ def load_recipe(name: str) -> Recipe:
     """The recipe called `name`, or in the TOML file of this path."""
     if name.endswith(".toml"):
         return _read(Path(name), Path(name).stem)
+    if name in _RENAMED:
+        print(f"The recipe {name!r} is now called {_RENAMED[name]!r}.", file=sys.stderr)
+        name = _RENAMED[name]
     if name not in recipes():
         known = ", ".join(recipes())
         raise CitewellError(f"there is no recipe {name!r}; choose one of {known}, or name a TOML file of your own")
@@ -233,7 +239,8 @@ def library_recipe(name: str) -> LibraryRecipe:
 def _read(path: Traversable, name: str) -> Recipe:
     try:
         content = recipe_files.content(path)
-        shape: type[Recipe] = _OF_SETS.get(content.get("kind", ""), LibraryRecipe)
+        content["kind"] = _RENAMED.get(content.get("kind", ""), content.get("kind", ""))
+        shape: type[Recipe] = _OF_SETS.get(content["kind"], LibraryRecipe)
         return msgspec.convert({**content, "name": name}, shape)
     except OSError as error:
         raise CitewellError(f"the recipe {path} cannot be read: {error.strerror}") from None

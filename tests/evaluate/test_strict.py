@@ -17,7 +17,15 @@ from citewell.evaluate.strict import query_date
 from citewell.papers import Ranking
 from tests.evaluate.small_set import SmallSet, small_set
 
-PIPELINES = ["bm25", "bm25-key-terms", "bm25-contexts", "bm25-citing", "bm25-cited", "said-before", "cited-by-the-authors"]
+PIPELINES = [
+    "bm25",
+    "bm25-key-terms",
+    "bm25-contexts",
+    "bm25-citing",
+    "bm25-cited",
+    "context-similarity",
+    "references-of-same-authors",
+]
 TASKS = ["global", "local", "paragraph"]
 
 

@@ -51,7 +51,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Learned]:
     monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
     (tmp_path / "models" / "tiny").mkdir(parents=True)
     learned._loaded.cache_clear()
-    yield Learned(of=(pipeline("bm25"), pipeline("bm25-contexts")), also=(pipeline("bm25-near"),), model="tiny", depth=10)
+    yield Learned(of=(pipeline("bm25"), pipeline("bm25-contexts")), also=(pipeline("bm25-proximity"),), model="tiny", depth=10)
     learned._loaded.cache_clear()
 
 
@@ -132,7 +132,7 @@ def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, sta
 
     def named(context: str) -> tuple[float, ...]:
         found, table = stage.signals(Request(library, Query("local", context=context)))
-        column = dict(zip(found.tolist(), table.rows[:, table.names.index("author named")].tolist(), strict=True))
+        column = dict(zip(found.tolist(), table.rows[:, table.names.index("author named in context")].tolist(), strict=True))
         return tuple(column[library.number(name)] for name in "ab")
 
     assert named("in foggy harbours, as Röscheisen’s TARGETCIT shows of fog") == (pytest.approx(0.15 + 0.85 * np.exp(-0.1)), 0)
@@ -154,18 +154,16 @@ def test_the_signals_are_what_they_are_called(library: Library, stage: Learned) 
     ranks = {num: rank for rank, num in enumerate(pipeline("bm25").rank(request).papers.tolist(), 1)}
     np.testing.assert_allclose(column["bm25 rank"], [np.log(ranks.get(num, np.nan)) for num in papers.tolist()])
     cited = library.store.times_cited(papers.tolist())
-    np.testing.assert_allclose(column["times cited"], [np.log1p(cited.get(num, 0)) for num in papers.tolist()])
+    np.testing.assert_allclose(column["citations"], [np.log1p(cited.get(num, 0)) for num in papers.tolist()])
     years = [library.store.papers([num])[num].year for num in papers.tolist()]
     np.testing.assert_allclose(column["age"], [2020 - (year or 0) for year in years])
     assert np.isnan(column["shared authors"]).all(), "nobody said who writes"
-    assert (column["author named"] == 0).all(), "nor who wrote what is wanted"
-    assert np.isnan(column["cited with the known"]).all()
+    assert (column["author named in context"] == 0).all(), "nor who wrote what is wanted"
+    assert np.isnan(column["co-cited with bibliography"]).all()
 
 
 def test_a_combination_that_is_not_there_says_how_it_is_made(library: Library, stage: Learned) -> None:
-    with pytest.raises(
-        CitewellError, match="no learned combination 'tiny' for the local task; train it: citewell train fusion"
-    ):
+    with pytest.raises(CitewellError, match="no learned combination 'tiny' for the local task; train it: citewell train ltr"):
         stage.rank(Request(library, QUERY))
 
 

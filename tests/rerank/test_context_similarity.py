@@ -48,7 +48,7 @@ def test_one_context_in_the_same_words_is_enough(tmp_path: Path) -> None:
     found = scores(made, Query("local", context="gulls disturb every count TARGETCIT"), fade=0.0)
     assert found["much"] > found["little"] > found["never"] == 0 == found["review"]
     assert scores(made, Query("local", context="gulls disturb every count TARGETCIT"))["little"] > found["little"]
-    best = suggest(made, Query("local", context="gulls disturb every count TARGETCIT"), "said-before")[0]
+    best = suggest(made, Query("local", context="gulls disturb every count TARGETCIT"), "context-similarity")[0]
     assert best.paper.id == "much" and "cited before in words like these" in " ".join(reason.text for reason in best.reasons)
 
 
@@ -88,5 +88,5 @@ def test_other_tasks_and_empty_queries_are_answered_too(tmp_path: Path) -> None:
 
 def test_numbers_that_make_no_sense_are_refused() -> None:
     for wrong in ({"fade": 2.0}, {"latest": 0}, {"depth": 0}):
-        with pytest.raises(CitewellError, match="'said-before' needs"):
-            pipeline("said-before", **wrong)
+        with pytest.raises(CitewellError, match="'context-similarity' needs"):
+            pipeline("context-similarity", **wrong)

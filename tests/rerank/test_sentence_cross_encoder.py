@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.library.test_vectors import add
 
 from citewell.library import Library
 from citewell.papers import Query
@@ -14,6 +13,7 @@ from citewell.ranking.request import Request
 from citewell.rerank.sentence_boost import Quoted
 from citewell.rerank.sentence_cross_encoder import CloseReading
 from citewell.retrieve.sentences import Sentences
+from tests.library.vectors.test_vectors import add
 
 QUESTION = Query("evidence", context="Does aspirin lower the risk of heart attacks?")
 ANSWER = "Patients who took acetylsalicylic acid had fewer myocardial infarctions."

@@ -11,23 +11,23 @@ from citewell.pipeline.pipeline import suggest
 
 def test_papers_are_found_by_the_authors_of_the_draft(tiny: Library) -> None:
     query = Query(title="Of nothing in particular", authors=["Pike, J.", "Mira Holt"], exclude=["tides"])
-    found = suggest(tiny, query, "by-the-authors")
+    found = suggest(tiny, query, "same-authors")
     assert [each.paper.id for each in found] == ["harbour"]
     assert found[0].reasons[0].text == "by an author of the draft: Mira Holt, Pike, J."
     tiny.take([Paper("Fog", authors=["J. Pike", "Ann Other"], id="fog", ids=["doi:10.1/fog"])])
     tiny.reload()
-    assert [each.paper.id for each in suggest(tiny, query, "by-the-authors")] == ["harbour", "fog"]
-    cited = suggest(tiny, replace(query, authors=["Lee Moss"], exclude=[]), "cited-by-the-authors")
+    assert [each.paper.id for each in suggest(tiny, query, "same-authors")] == ["harbour", "fog"]
+    cited = suggest(tiny, replace(query, authors=["Lee Moss"], exclude=[]), "references-of-same-authors")
     assert {each.paper.id for each in cited} == {"harbour", "gulls", "tides"}
     assert cited[0].reasons[0].text == "cited by “Tides move the boats”, one of the papers of the draft's authors, and 1 more"
-    assert suggest(tiny, Query(title="Boats"), "by-the-authors") == []
+    assert suggest(tiny, Query(title="Boats"), "same-authors") == []
 
 
 def test_an_author_who_is_learned_of_later_is_found(tiny: Library) -> None:
     tiny.take([Paper("Of piers", id="piers", ids=["doi:10.1/piers"])])
     tiny.take([Paper("Of piers", authors=["Nell Wharf"], ids=["doi:10.1/piers"])])
     tiny.reload()
-    assert [each.paper.id for each in suggest(tiny, Query(authors=["N. Wharf"]), "by-the-authors")] == ["piers"]
+    assert [each.paper.id for each in suggest(tiny, Query(authors=["N. Wharf"]), "same-authors")] == ["piers"]
     tiny.remove(["piers"])
     tiny.reload()
-    assert suggest(tiny, Query(authors=["N. Wharf"]), "by-the-authors") == [] and tiny.check().sound
+    assert suggest(tiny, Query(authors=["N. Wharf"]), "same-authors") == [] and tiny.check().sound

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.library.test_vectors import Letters, add
 
 from citewell.library import Library
 from citewell.library.vectors.encode import encode
@@ -16,6 +15,7 @@ from citewell.ranking.request import Request
 from citewell.ranking.sentences import quoted
 from citewell.rerank.sentence_boost import Quoted
 from citewell.retrieve.sentences import Sentences
+from tests.library.vectors.test_vectors import Letters, add
 
 QUESTION = Query("evidence", context="cccc")
 

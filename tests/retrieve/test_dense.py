@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.library.test_vectors import Letters, add
 
 from citewell.errors import CitewellError
 from citewell.library import Library
@@ -22,6 +21,7 @@ from citewell.papers import Query, Reason
 from citewell.pipeline.pipeline import pipeline
 from citewell.ranking.request import Request
 from citewell.retrieve.dense import Dense
+from tests.library.vectors.test_vectors import Letters, add
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The learned combination from collecting to ranking: what ``citewell train fusion`` makes, and what serves."""
+"""The learned combination from collecting to ranking: what ``citewell train ltr`` makes, and what serves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ lightgbm = pytest.importorskip("lightgbm")
 
 RECIPE = """
 about = "A tiny combination"
-kind = "fusion"
+kind = "ltr"
 pipeline = "tiny-learned"
 tasks = ["global", "local", "paragraph"]
 sample = 30
@@ -41,7 +41,7 @@ NUMBERS = {"rounds": 20, "patience": 5, "num_leaves": 4, "min_data_in_leaf": 2, 
 PIPELINES = """
 [tiny-learned]
 about = "What BM25 finds, weighed by trees"
-stages = [{ kind = "learned", of = ["bm25", "bm25-contexts"], also = ["bm25-near"], depth = 20 }]
+stages = [{ kind = "ltr", of = ["bm25", "bm25-contexts"], also = ["bm25-proximity"], depth = 20 }]
 """
 
 
@@ -50,8 +50,8 @@ def recipe(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     (tmp_path / "pipelines.toml").write_text(PIPELINES)
     monkeypatch.setenv("CITEWELL_PIPELINES", str(tmp_path / "pipelines.toml"))
     definitions.cache_clear()
-    (tmp_path / "tiny-fusion.toml").write_text(RECIPE)
-    return tmp_path / "tiny-fusion.toml"
+    (tmp_path / "tiny-ltr.toml").write_text(RECIPE)
+    return tmp_path / "tiny-ltr.toml"
 
 
 def learned(name: str) -> Learned:
@@ -95,14 +95,14 @@ def test_trees_of_collected_examples_score_as_lightgbm_does(recipe: Path, set_fo
 
 
 def test_the_command_makes_a_combination_that_serves(recipe: Path, set_folder: Path, models: Path, tmp_path: Path) -> None:
-    about = run(recipe, set_folder, models / "fusion")
+    about = run(recipe, set_folder, models / "ltr")
     assert set(about["tasks"]) == {"global", "local"}, "the set has no paragraph of a dev year"
     assert about["tasks"]["local"]["sets"] == {"small": about["tasks"]["local"]["questions"]}
-    card = json.loads((models / "fusion" / "card.json").read_text())
+    card = json.loads((models / "ltr" / "card.json").read_text())
     assert card["recipe"]["trees"]["rounds"] == 20 and set(card["dev"]["local"]["trees"]) == {"R@10", "RR"}
     found = Evaluation(set_folder, "local", sample=10).report(["bm25", "tiny-learned"]).as_json()["pipelines"]
     assert found["tiny-learned"]["R@10"] > 0
-    with pytest.raises(CitewellError, match="no learned combination 'fusion' for the paragraph task"):
+    with pytest.raises(CitewellError, match="no learned combination 'ltr' for the paragraph task"):
         Evaluation(set_folder, "paragraph", sample=3).report(["tiny-learned"])
 
 
@@ -111,18 +111,18 @@ def test_a_network_learns_beside_the_trees(recipe: Path, set_folder: Path, model
     from citewell.models.ltr_network import Network
 
     recipe.write_text(RECIPE + "\n[network]\nshare = 0.5\nhidden = 8\nepochs = 2\nrate = 0.01\nbatch = 4\ndropout = 0.1\n")
-    about = run(recipe, set_folder, models / "fusion")
-    held_back = json.loads((models / "fusion" / "card.json").read_text())["dev"]["local"]
+    about = run(recipe, set_folder, models / "ltr")
+    held_back = json.loads((models / "ltr" / "card.json").read_text())["dev"]["local"]
     assert about["tasks"]["local"]["held back, among those with an answer to find"] == held_back
     assert set(held_back) == {"trees", "network", "together"} and set(held_back["network"]) == {"R@10", "RR"}
-    made = Network.load(models / "fusion" / "local-network.npz")
+    made = Network.load(models / "ltr" / "local-network.npz")
     assert made.share == 0.5 and [weights.shape[1] for weights, _ in made.layers] == [8, 4, 1]
     found = Evaluation(set_folder, "local", sample=10).report(["bm25", "tiny-learned"]).as_json()["pipelines"]
     assert found["tiny-learned"]["R@10"] > 0
     # Trees that are learned alone are served alone.
     recipe.write_text(RECIPE)
-    assert set(run(recipe, set_folder, models / "fusion")["tasks"]) == {"global", "local"}
-    assert not list((models / "fusion").glob("*-network.npz"))
+    assert set(run(recipe, set_folder, models / "ltr")["tasks"]) == {"global", "local"}
+    assert not list((models / "ltr").glob("*-network.npz"))
 
 
 def test_a_network_learns_what_is_right_and_spares_what_nobody_has_cited() -> None:
@@ -144,7 +144,7 @@ def test_a_network_learns_what_is_right_and_spares_what_nobody_has_cited() -> No
     ]
     labels[also] = 1
     rows = np.column_stack([signal, cited, np.where(random.random(len(cited)) < 0.3, np.nan, 1.0)]).astype(np.float32)
-    examples = Examples(("signal", "times cited", "noise"), rows, labels, np.full(questions, each))
+    examples = Examples(("signal", "citations", "noise"), rows, labels, np.full(questions, each))
     numbers = NetworkNumbers(share=1.0, hidden=16, epochs=30, rate=0.01, batch=8)
     plain, spared = (fit(examples, numbers, uncited, 1) for uncited in (1.0, 5.0))
     high, low = np.array([[0.9, 1.0, 1.0]]), np.array([[0.1, 1.0, 1.0]])
@@ -182,7 +182,7 @@ def test_what_nobody_has_cited_yet_may_count_for_more() -> None:
     cited = np.tile([1, 1, 1, 0, 0, 0], questions).astype(np.float32)
     labels = np.tile([1, 1, 0, 1, 0, 0], questions).astype(np.int8)
     rows = np.column_stack([cited, random.random(len(cited))]).astype(np.float32)
-    examples = Examples(("times cited", "noise"), rows, labels, np.full(questions, each))
+    examples = Examples(("citations", "noise"), rows, labels, np.full(questions, each))
     kinds = np.array([[0.0, 0.5], [1.0, 0.5]])
     plain, _, _ = learn(examples, NUMBERS, Hiding(), 1)
     spared, _, _ = learn(examples, {**NUMBERS, "uncited": 20.0}, Hiding(), 1)
@@ -191,8 +191,8 @@ def test_what_nobody_has_cited_yet_may_count_for_more() -> None:
 
 
 def test_the_shipped_recipe_trains(recipe: Path, set_folder: Path, tmp_path: Path) -> None:
-    text = files("citewell.train").joinpath("recipes", "fusion.toml").read_text("utf-8")
-    shipped = load_recipe("fusion")
+    text = files("citewell.train").joinpath("recipes", "ltr.toml").read_text("utf-8")
+    shipped = load_recipe("ltr")
     assert isinstance(shipped, FusionRecipe)
     text = text.replace(f'"{shipped.pipeline}"', '"tiny-learned"').replace(f"= {shipped.sample}", "= 12")
     recipe.write_text(text.replace(f"rounds = {shipped.trees['rounds']}", "rounds = 5") + "num_threads = 1\n")

@@ -52,7 +52,7 @@ def refusal(*arguments: object) -> str:
 
 def test_every_recipe_is_of_a_library_or_of_sets() -> None:
     found = {name: load_recipe(name) for name in recipes()}
-    assert {"lda", "doc2vec", "paper2vec", "hyperdoc2vec", "encoder", "static", "cross-encoder", "fusion"} <= set(found)
+    assert {"lda", "doc2vec", "paper2vec", "hyperdoc2vec", "encoder", "static", "cross-encoder", "ltr"} <= set(found)
     for recipe in found.values():
         match recipe:
             case LibraryRecipe():
@@ -62,7 +62,7 @@ def test_every_recipe_is_of_a_library_or_of_sets() -> None:
             case EvidenceRecipe():
                 assert recipe.kind in OF_EVIDENCE
             case FusionRecipe():
-                assert recipe.kind == "fusion"
+                assert recipe.kind == "ltr"
 
 
 def test_recipes_have_every_number_in_them() -> None:
@@ -83,6 +83,13 @@ def test_recipes_have_every_number_in_them() -> None:
             assert given.keys() <= {field.name for field in fields(kind)}
             msgspec.convert(given, kind)
         assert recipe.kind == "static" or recipe.inputs.keys() == {field.name for field in fields(Inputs)}
+
+
+def test_an_earlier_name_of_a_recipe_still_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert load_recipe("fusion") == load_recipe("ltr")
+    assert capsys.readouterr().err == "The recipe 'fusion' is now called 'ltr'.\n"
+    (tmp_path / "mine.toml").write_text('like = "ltr"\nkind = "fusion"\n')
+    assert load_recipe(str(tmp_path / "mine.toml")).kind == "ltr"
 
 
 def test_a_recipe_that_cannot_be_used_is_said_so(tmp_path: Path, recipe_files: dict[str, Path], set_folder: Path) -> None:
@@ -107,7 +114,7 @@ def test_options_that_do_not_fit_the_recipe_are_refused(
     tmp_path: Path, set_folder: Path, recipe_files: dict[str, Path]
 ) -> None:
     assert "learns from a library; leave --set out" in refusal("lda", "--set", set_folder)
-    assert "leave --pack out" in refusal("fusion", "--set", set_folder, "--out", tmp_path, "--pack", tmp_path / "pack")
+    assert "leave --pack out" in refusal("ltr", "--set", set_folder, "--out", tmp_path, "--pack", tmp_path / "pack")
     assert "--out DIR" in refusal("encoder", "--set", set_folder)
     assert "--pack FILE" in refusal("encoder", "--set", set_folder, "--pack-only")
     pytest.importorskip("torch")

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from filelock import FileLock
-from tests.library.test_vectors import Letters, add, agree
 
 from citewell.cli.main import cli
 from citewell.library import Library
@@ -25,6 +24,7 @@ from citewell.library.vectors.background import encode_in_background, keep_up
 from citewell.library.vectors.status import Progress, Standing, follow, standings
 from citewell.models import encoder
 from citewell.papers import Paper
+from tests.library.vectors.test_vectors import Letters, add, agree
 
 SLOW = """
 import sys, time
@@ -33,7 +33,7 @@ from citewell.library.vectors import background
 from citewell.library.vectors import encode as encoding
 from citewell.library.vectors import status as standing
 from citewell.models import encoder
-from tests.library.test_vectors import Letters
+from tests.library.vectors.test_vectors import Letters
 
 class Slow(Letters):
     def encode(self, texts):

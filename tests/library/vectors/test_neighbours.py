@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.library.test_vectors import add
 
 from citewell.library import Library
 from citewell.library.vectors import store as vectors
@@ -25,6 +24,7 @@ from citewell.models import encoder
 from citewell.papers import Query
 from citewell.ranking.request import Request
 from citewell.retrieve.dense import Dense
+from tests.library.vectors.test_vectors import add
 
 DIMENSION = 48
 LIMIT = 500

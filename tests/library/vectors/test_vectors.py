@@ -217,7 +217,7 @@ from pathlib import Path
 from citewell.library import Library
 from citewell.library.vectors import encode as encoding
 sys.path.insert(0, {tests!r})
-from tests.library.test_vectors import Letters
+from tests.library.vectors.test_vectors import Letters
 
 class Slow(Letters):
     def encode(self, texts):
