@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from citewell.library import Library
+from tests import numpy_rules
 
 os.environ["CITEWELL_BACKGROUND"] = "off"  # no test leaves a process behind, but for those that are about that
+numpy_rules.enforce()
 
 TINY: list[dict[str, Any]] = [
     {

@@ -27,7 +27,7 @@ from citewell.papers import Query
 FILE = "table.npz"
 KINDS = 3
 """Kinds of parts, of queries and of papers."""
-FACTOR, HASHED, LONGEST = 1_000_003, (1 << 32) - 1, 7
+FACTOR, HASHED, LONGEST = 1_000_003, np.int64((1 << 32) - 1), 7
 """The hash of a word: that of the tokens before, times the factor, plus the last, in 32 bits; for so many tokens."""
 
 Tokens = npt.NDArray[np.int64]

@@ -21,7 +21,7 @@ FILE = "words.npz"
 LONGEST = 64
 """So many words of a sentence are read."""
 _MOST_WORDS = 1_000_000
-_UNKNOWN = 1 << 40
+_UNKNOWN = np.int64(1 << 40)
 
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]

@@ -47,7 +47,7 @@ class _Pending:
     def add(self, texts: Sequence[Text], numbers: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]) -> None:
         self.papers += [num & (BLOCK - 1) for num, _, _ in texts]
         self.dates += [date for _, date, _ in texts]
-        self.lengths.append(np.where([text is None for _, _, text in texts], GONE, lengths).astype(np.uint32))
+        self.lengths.append(np.where([text is None for _, _, text in texts], GONE, lengths.astype(np.uint32)))
         self.numbers.append(numbers)
         self.terms += len(numbers)
 

@@ -19,7 +19,9 @@ import numpy.typing as npt
 
 BLOCK_BITS = 16
 BLOCK = 1 << BLOCK_BITS
-GONE = 0xFFFFFFFF
+GONE = np.uint32(0xFFFFFFFF)
+"""The length of a paper that a segment no longer has text for. It has the dtype of `Postings.lengths`: numpy refuses a bare
+Python integer of this size next to an array of int32."""
 FIELDS = ("own", "cited", "citing")
 """What a paper says of itself; what others say when they cite it; what it says when it cites others."""
 BITS = {name: 1 << at for at, name in enumerate(FIELDS)}
