@@ -17,6 +17,7 @@ from citewell.sources.source import Source
 from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at
 
 NAME = "ACL Anthology XML"
+PRIORITY = 80
 
 
 def matches(head: bytes) -> bool:

@@ -19,6 +19,7 @@ from citewell.sources.xml import Fields, RecordError, opening, papers, text_at
 from citewell.text.accents import accented
 
 NAME = "arXiv Atom"
+PRIORITY = 80
 NO_ID = "the entry has no arXiv id"
 
 _DIGIT = re.compile(r"\d")

@@ -19,6 +19,7 @@ from citewell.sources.xml import Fields, RecordError, iso_date, opening, papers,
 from citewell.text.accents import accented
 
 NAME = "arXiv OAI-PMH"
+PRIORITY = 80
 
 _DEEPEST_BRACKETS = 5
 _BRACKETED = re.compile(r"\([^()]*\)")

@@ -16,6 +16,7 @@ from citewell.sources.source import Source
 from citewell.text.accents import accented
 
 NAME = "arXiv snapshot"
+PRIORITY = 60
 
 _EXTRA = {"journal-ref": "journal-ref", "comments": "note", "report-no": "report-no", "license": "license"}
 

@@ -21,6 +21,7 @@ from citewell.sources.plain_text import beginning
 from citewell.sources.source import Source
 
 NAME = "BibTeX"
+PRIORITY = 20
 
 _MAX_WAITING = 32 * 1024 * 1024
 """Characters of entries that may be kept because another entry may inherit from them or give to them."""

@@ -20,6 +20,7 @@ from citewell.sources.json_records import decode, first_record
 from citewell.sources.source import Source
 
 NAME = "citewell JSONL"
+PRIORITY = 50
 
 _SCHEMES = ("doi", "arxiv", "pmid", "pmcid", "acl", "openalex", "s2", "corpus", "mag", "dblp")
 _USUAL = frozenset(("id", "title", "abstract", "authors", "year", "venue", "references", "doi", "keywords", "sentences"))

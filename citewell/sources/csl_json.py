@@ -29,6 +29,7 @@ from citewell.sources.json_records import first_record, records
 from citewell.sources.source import Source
 
 NAME = "CSL-JSON"
+PRIORITY = 40
 
 _TYPE = re.compile(
     r"(?:journal-|proceedings-)?article(?:-\w+)?|(?:book-)?chapter|(?:edited-)?book|entry(?:-\w+)?|paper-conference|report|thesis"

@@ -18,6 +18,7 @@ from citewell.sources.source import Source
 from citewell.sources.xml import Fields, RecordError, iso_date, opening, papers
 
 NAME = "DBLP XML"
+PRIORITY = 80
 
 _TYPES = {
     "article": "article-journal",

@@ -18,6 +18,7 @@ from citewell.sources.source import Source
 from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at, texts
 
 NAME = "JATS XML"
+PRIORITY = 90
 
 _MARKS_OF_JATS = ("<article-meta", "<journal-meta", "JATS", "//NLM//DTD", "/ns/archiving/", "<front>", "article-type=")
 _HREF = "{http://www.w3.org/1999/xlink}href"

@@ -15,6 +15,7 @@ from citewell.sources.json_records import first_record, records
 from citewell.sources.source import Source
 
 NAME = "OpenAlex"
+PRIORITY = 70
 
 _MARKERS = frozenset(("authorships", "referenced_works", "abstract_inverted_index", "primary_location", "host_venue"))
 

@@ -17,6 +17,7 @@ from citewell.sources.source import Source
 from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at, texts
 
 NAME = "PubMed XML"
+PRIORITY = 80
 
 _MEDLINE = ("MedlineCitationSet", "MedlineCitation")
 _PUBMED = ("PubmedArticleSet", "PubmedArticle", "PubmedBookArticleSet", "PubmedBookArticle")

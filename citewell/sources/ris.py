@@ -17,6 +17,7 @@ from citewell.sources.plain_text import beginning, lines
 from citewell.sources.source import Source
 
 NAME = "RIS"
+PRIORITY = 30
 
 _MAX_RECORD = 16 * 1024 * 1024
 _TAG = re.compile(r"([A-Z][A-Z0-9]{1,3})( {0,3})- ?(.*)", re.DOTALL)

@@ -17,6 +17,7 @@ from citewell.sources.s2orc import add_full_text, is_full_text
 from citewell.sources.source import Source
 
 NAME = "Semantic Scholar"
+PRIORITY = 65
 
 _S2ORC = frozenset(
     {"body_text", "pdf_parse", "latex_parse", "grobid_parse", "bib_entries", "outbound_citations", "has_pdf_parse", "mag_id"}

@@ -27,6 +27,7 @@ from citewell.sources.source import InputError, Source
 from citewell.sources.zotero_items import NOT_PAPERS, Creator, paper
 
 NAME = "Zotero"
+PRIORITY = 100
 FILE = "zotero.sqlite"
 _KEYS_FILE = "better-bibtex.sqlite"
 _TABLES = frozenset(("items", "itemData", "itemDataValues", "fields", "itemTypes", "creators", "itemCreators", "deletedItems"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from reading import DATA, SAMPLES, problems, recognised, taken
 
 from citewell.papers import Problem
-from citewell.sources import READERS, find_reader, reader
+from citewell.sources import find_reader, reader, reader_names
 
 FILES = {
     "acl.xml": "acl_anthology",
@@ -38,7 +38,7 @@ FILES = {
 
 
 def claims(head: bytes) -> list[str]:
-    return [name for name in READERS if reader(name).matches(head)]
+    return [name for name in reader_names() if reader(name).matches(head)]
 
 
 @pytest.mark.parametrize("file", FILES)
