@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.index.collection_stats import Visible
+from citewell.library.index.collection_stats import CollectionStats
 from citewell.papers import TARGET_MARK, Query
 from citewell.ranking.request import Request
 from citewell.text.analysis import terms
@@ -41,7 +41,7 @@ def query_terms(request: Request, form: str, size: int) -> QueryTerms:
         case "title":
             return terms(query.title or query.text())
         case "key terms":
-            return key_terms(terms(query.text()), Visible(request), size)
+            return key_terms(terms(query.text()), CollectionStats(request.library.index, request.excluded), size)
         case "with bibliography":
             return terms("\n".join((query.text(), *_known_titles(request))))
         case "authors":

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from citewell.library.index.collection_stats import Visible
+from citewell.library.index.collection_stats import CollectionStats
 from citewell.papers import Paper, Sentence
 from citewell.ranking.request import Request
 from citewell.text.analysis import terms
@@ -113,8 +113,8 @@ def _rarity(request: Request) -> dict[int, float]:
     asked = terms(request.query.text())
     hashes = np.array(list(asked), np.int64)
     times = np.array([times for _, times in asked.values()], np.float64)
-    visible = Visible(request)
+    visible = CollectionStats(request.library.index, request.excluded)
     texts, _ = visible.totals("own")
-    holding = visible.holding("own", visible.places("own", hashes), len(hashes))
+    holding = visible.document_frequencies("own", visible.places("own", hashes), len(hashes))
     idf = np.log(1 + (texts - holding + 0.5) / (holding + 0.5))
     return dict(zip(hashes.tolist(), (times * idf).tolist(), strict=True))

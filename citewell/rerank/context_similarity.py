@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.index.collection_stats import Visible
+from citewell.library.index.collection_stats import CollectionStats
 from citewell.papers import TARGET_MARK
 from citewell.ranking.query_terms import nearness, query_terms
 from citewell.ranking.request import Request
@@ -67,9 +67,9 @@ def _worths(request: Request) -> dict[bytes, float]:
     """The words of the query and what each is worth, as shares of one."""
     asked = query_terms(request, "near", 0)
     hashes = np.array(sorted(asked), np.int64)
-    visible = Visible(request)
+    visible = CollectionStats(request.library.index, request.excluded)
     texts, _ = visible.totals(_FIELD)
-    holding = visible.holding(_FIELD, visible.places(_FIELD, hashes), len(hashes))
+    holding = visible.document_frequencies(_FIELD, visible.places(_FIELD, hashes), len(hashes))
     worths = np.log(1 + (texts - holding + 0.5) / (holding + 0.5)) * [asked[term][1] for term in hashes.tolist()]
     worths = worths / max(worths.sum(), 1e-9)
     return {asked[term][0].encode(): worth for term, worth in zip(hashes.tolist(), worths.tolist(), strict=True)}

@@ -18,6 +18,9 @@ from citewell.library.index.links import DIRECTIONS, Links
 from citewell.library.index.manifest import Entry, Manifest
 from citewell.library.index.postings import BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, Postings
 from citewell.library.store import schema
+from citewell.types import Float32Array, Float64Array, IntArray, Mask, PaperNumbers
+
+_CACHED_NORMS = 4
 
 
 @dataclass
@@ -26,13 +29,23 @@ class Segment:
 
     entry: Entry
     postings: Postings
-    shadowed: npt.NDArray[np.bool_] | None = None
-    """Which of its papers a newer segment speaks for; None where none is."""
-    _norms: tuple[tuple[float, float, float], npt.NDArray[np.float32]] | None = field(default=None, repr=False)
+    shadowed: Mask | None = None
+    """Which of its papers a newer segment has replaced; None where none is."""
+    _norms: dict[tuple[float, float, float], Float32Array] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def lengths(self) -> npt.NDArray[np.float64]:
-        """The length of each paper that this segment covers, infinite for those it does not speak for."""
+    def first(self) -> int:
+        """The number within the block from which postings count."""
+        return self.postings.first
+
+    @cached_property
+    def span(self) -> int:
+        """How many consecutive numbers the segment's papers cover."""
+        return self.postings.span
+
+    @cached_property
+    def lengths(self) -> Float64Array:
+        """The length of each paper in the segment's span, infinite where the segment has no live entry for it."""
         postings = self.postings
         lengths = np.full(postings.span, np.inf)
         gone = postings.lengths == GONE
@@ -42,8 +55,8 @@ class Segment:
         lengths[at[~gone]] = postings.lengths[~gone]
         return lengths
 
-    def numbers(self) -> npt.NDArray[np.int64]:
-        """The papers that this segment speaks for."""
+    def numbers(self) -> PaperNumbers:
+        """The papers that have a live entry in this segment."""
         return np.flatnonzero(np.isfinite(self.lengths)) + self.postings.first + (self.entry.block << BLOCK_BITS)
 
     @cached_property
@@ -51,25 +64,38 @@ class Segment:
         """Whether every posting counts."""
         return self.shadowed is None
 
+    @cached_property
     def totals(self) -> tuple[int, int]:
-        """How many texts the segment speaks for and how many terms they have."""
+        """The number of live texts, and the number of their terms."""
         if self.whole:
             return self.entry.texts, self.entry.terms
         texts = self.lengths[np.isfinite(self.lengths) & (self.lengths > 0)]
         return len(texts), int(texts.sum())
 
-    def norms(self, k1: float, b: float, average: float) -> npt.NDArray[np.float32]:
-        """The length part of BM25's denominator for each covered paper; the last one asked for is kept."""
+    def norms(self, k1: float, b: float, average: float) -> Float32Array:
+        """The length part of BM25's denominator for each paper in the span; the last few that were asked for are cached."""
         key = (k1, b, average)
-        if self._norms is None or self._norms[0] != key:
-            # The smallest float instead of zero (for k1 = 0) keeps 0 / 0 out of the kernel.
-            spoken = np.isfinite(self.lengths)
-            norms = np.full(len(spoken), np.inf, np.float32)
-            norms[spoken] = np.maximum(k1 * (1 - b + b * self.lengths[spoken] / average), np.finfo(np.float32).tiny)
-            self._norms = key, norms
-        return self._norms[1]
+        norms = self._norms.get(key)
+        if norms is None:
+            if len(self._norms) >= _CACHED_NORMS:
+                self._norms.clear()
+            norms = self._norms[key] = self._computed_norms(k1, b, average)
+        return norms
 
-    def look_up(self, terms: npt.NDArray[np.int64]) -> Places:
+    def _computed_norms(self, k1: float, b: float, average: float) -> Float32Array:
+        codes = self._length_codes
+        lengths = np.arange(codes.max(initial=0), dtype=np.float64)
+        # The smallest float instead of zero (for k1 = 0) keeps 0 / 0 out of the kernel.
+        norms = np.full(len(lengths) + 1, np.inf, np.float32)
+        norms[1:] = np.maximum(k1 * (1 - b + b * lengths / average), np.finfo(np.float32).tiny)
+        return norms[codes]
+
+    @cached_property
+    def _length_codes(self) -> IntArray:
+        """For each paper in the span its length plus 1, or 0 where it has no live entry: norms are computed once per length."""
+        return np.where(np.isfinite(self.lengths), self.lengths + 1, 0).astype(np.int64)
+
+    def look_up(self, terms: IntArray) -> Places:
         """Where the postings of these terms (hashes) are."""
         postings = self.postings
         if not len(postings.terms):
@@ -86,18 +112,41 @@ class Segment:
             row[row == len(postings.dense_terms)] = 0
             rows = np.where(known & (postings.dense_terms[row] == at), row, -1)
         places = Places(starts, ends, rows, np.where(known, postings.counts[at], 0).astype(np.int64))
-        return places if self.whole else places._replace(counts=self._live_counts(places))
+        return places if self.whole else places._replace(counts=self._live_counts(at, places))
 
-    def _live_counts(self, places: Places) -> npt.NDArray[np.int64]:
-        counts = places.counts.copy()
-        live = np.isfinite(self.lengths)
-        for term in np.flatnonzero(counts):
+    def _live_counts(self, at: IntArray, places: Places) -> IntArray:
+        """In how many live papers each term is; each term of the segment is counted once for as long as the index is open."""
+        known = places.counts > 0
+        new = np.flatnonzero(known & (self._counted[at] < 0))
+        if len(new):
+            self._counted[at[new]] = places.counts[new] - self._shadowed_counts(places, new)
+        return np.where(known, self._counted[at], 0).astype(np.int64)
+
+    @cached_property
+    def _counted(self) -> npt.NDArray[np.int32]:
+        """The live counts of the terms that have been looked up, -1 for the others."""
+        return np.full(len(self.postings.terms), -1, np.int32)
+
+    @cached_property
+    def _shadowed_docs(self) -> npt.NDArray[np.uint16]:
+        """The papers that a newer segment has replaced, as distances from the segment's first."""
+        return np.asarray(self.postings.papers[self.shadowed] - self.postings.papers[0], np.uint16)
+
+    def _shadowed_counts(self, places: Places, terms: IntArray) -> IntArray:
+        """In how many shadowed papers each of some looked-up terms is."""
+        shadowed = self._shadowed_docs
+        counts = np.zeros(len(terms), np.int64)
+        for at, term in enumerate(terms.tolist()):
             row = places.rows[term]
-            docs = self.postings.docs[places.starts[term] : places.ends[term]]
-            counts[term] = np.count_nonzero(live & (self.postings.dense[row] != 0) if row >= 0 else live[docs])
+            if row >= 0:
+                counts[at] = np.count_nonzero(self.postings.dense[row][shadowed])
+            else:
+                docs = self.postings.docs[places.starts[term] : places.ends[term]]
+                place = np.minimum(docs.searchsorted(shadowed), len(docs) - 1)
+                counts[at] = np.count_nonzero(docs[place] == shadowed)
         return counts
 
-    def posting(self, places: Places, term: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def posting(self, places: Places, term: int) -> tuple[IntArray, IntArray]:
         """Papers (distances from the segment's first) and frequencies of one looked-up term."""
         row = places.rows[term]
         if row >= 0:
@@ -107,17 +156,17 @@ class Segment:
         here = slice(places.starts[term], places.ends[term])
         return self.postings.docs[here].astype(np.int64), self.postings.frequencies[here].astype(np.int64)
 
-    def frequencies(self, places: Places, term: int, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def frequencies(self, places: Places, term: int, docs: IntArray) -> IntArray:
         """How often one looked-up term is in the papers at these distances from the segment's first."""
         row = places.rows[term]
         if row >= 0:
-            return np.asarray(self.postings.dense[row, wanted], np.int64)
+            return np.asarray(self.postings.dense[row, docs], np.int64)
         start, end = places.starts[term], places.ends[term]
         if start == end:
-            return np.zeros(len(wanted), np.int64)
-        docs = self.postings.docs[start:end]
-        at = np.minimum(docs.searchsorted(wanted.astype(docs.dtype)), len(docs) - 1)
-        return np.where(docs[at] == wanted, self.postings.frequencies[start:end][at], 0).astype(np.int64)
+            return np.zeros(len(docs), np.int64)
+        listed = self.postings.docs[start:end]
+        at = np.minimum(listed.searchsorted(docs.astype(listed.dtype)), len(listed) - 1)
+        return np.where(listed[at] == docs, self.postings.frequencies[start:end][at], 0).astype(np.int64)
 
 
 class Places(NamedTuple):
@@ -202,7 +251,7 @@ class Index:
 
     def totals(self, name: str) -> tuple[int, float]:
         """How many papers have a text in this field, and its mean length."""
-        totals = [segment.totals() for segment in self.segments(name)]
+        totals = [segment.totals for segment in self.segments(name)]
         texts = sum(count for count, _ in totals)
         return texts, (sum(terms for _, terms in totals) / texts if texts else 1.0)
 

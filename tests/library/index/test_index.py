@@ -17,7 +17,6 @@ from unittest.mock import patch
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from taking import memory, store, write_jsonl
 
 from citewell.library import Library
 from citewell.library.index import indexer, postings
@@ -25,6 +24,7 @@ from citewell.library.index.index import Index
 from citewell.library.index.postings import AUTHORS, BLOCK, BLOCK_BITS, INDEXED, JOINED
 from citewell.library.store.store import date_number
 from citewell.text.analysis import terms
+from tests.library.records import memory, store, write_jsonl
 
 EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "60"))
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from taking import store, take
 
 from citewell.library.store.identity import Face, paper_keys, same_work, title_key
 from citewell.papers import Paper
 from citewell.text.analysis import terms
 from citewell.text.names import authors_text, families, family_name
+from tests.library.records import store, take
 
 ATTENTION = Paper("Attention Is All You Need", authors=["Ashish Vaswani", "Noam Shazeer"], year=2017)
 

@@ -21,7 +21,6 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from taking import dump, memory, store, take
 
 from citewell.library.library import Library
 from citewell.library.store import rows
@@ -29,6 +28,7 @@ from citewell.library.store.identity import paper_keys, reference_ids, reference
 from citewell.library.store.store import Store
 from citewell.papers import Context, Paper, Reference, Sentence
 from citewell.text.names import family_name
+from tests.library.records import dump, memory, store, take
 
 EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "100"))
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from taking import write_jsonl
 
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.papers import Query
 from citewell.pipeline.pipeline import prepare, suggest
+from tests.library.records import write_jsonl
 
 
 def contents(library: Library) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the tests of the library share: taking records in without a file, and looking at what came of them."""
+"""Shared by the tests of the library: store records without a file, and inspect the result."""
 
 from __future__ import annotations
 
