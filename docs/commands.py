@@ -1,4 +1,4 @@
-"""Writes ``commands.md`` from the commands' own help, so that the two cannot drift apart: ``make docs``."""
+"""Writes ``commands.md`` from the help texts of the commands: ``make docs``."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _WIDTH = 100
 def _sections(command: click.Command, name: str, parent: click.Context | None) -> list[str]:
     settings = {**command.context_settings, "terminal_width": _WIDTH, "max_content_width": _WIDTH}
     context = click.Context(command, info_name=name, parent=parent, **settings)
-    found = [f"## `{context.command_path}`\n\n```text\n{command.get_help(context)}\n```\n"]
+    sections = [f"## `{context.command_path}`\n\n```text\n{command.get_help(context)}\n```\n"]
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
             child = command.get_command(context, inner)
             if child is not None:
-                found += _sections(child, inner, context)
-    return found
+                sections += _sections(child, inner, context)
+    return sections
 
 
 def page() -> str:
     """The whole page."""
-    opening = "# Commands\n\nWhat every command says of itself with `--help`. This page is written by `make docs`.\n"
+    opening = "# Commands\n\nThe help text of every command, as `--help` prints it. `make docs` writes this page.\n"
     return "\n".join([opening, *_sections(cli, "citewell", None)])
 
 

@@ -1,4 +1,4 @@
-"""Takes the pictures of the page that the docs show, from the page itself with the demo's library and draft: ``make docs``.
+"""Takes the pictures of the page that the docs show, from the page itself with the demo's library and draft: ``make pictures``.
 
 Needs Debian's Chromium. The pictures are stored with few colours, which keeps them small and changes nothing that one sees, and
 with a digest of the page's files, by which a test knows whether they are current.

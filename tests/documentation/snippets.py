@@ -1,0 +1,151 @@
+"""Finds the fenced blocks of a Markdown page and runs them: shell blocks in bash, Python blocks in this process.
+
+A page may say what to do with the block that follows, in a comment on the line before it:
+
+- ``<!-- not run: REASON -->``: the block cannot run in a test (network, hours of training). Tests show it as skipped.
+- ``<!-- slow: REASON -->``: the block runs only with the tests that are marked slow.
+- ``<!-- server -->``: the block starts a server, which runs until the page ends.
+
+A block with a title (````` ```python title="most_cited.py" `````) is the content of that file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_DIRECTIVE = re.compile(r"<!-- (not run|slow|server)(?:: (.+))? -->")
+_FENCE = re.compile(r"(?P<indent> *)```(?P<language>[\w-]*)(?: +(?P<attributes>.+))?$")
+_TITLE = re.compile(r'title="([^"]+)"')
+_STATUS_OF_FINDINGS = re.compile(r"citewell check\b")
+"""`citewell check` exits with 1 where it has findings, which is what the pages show."""
+SHELL = ("sh", "bash")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    title: str = ""
+    directive: str = ""
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks(path: Path, name: str) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    lines = path.read_text("utf-8").splitlines()
+    at = 0
+    while at < len(lines):
+        fence = _FENCE.match(lines[at])
+        if fence is None:
+            at += 1
+            continue
+        indent, start = len(fence["indent"]), at + 1
+        end = next(i for i in range(start, len(lines)) if lines[i].strip() == "```")
+        text = "\n".join(line[indent:] for line in lines[start:end]) + "\n"
+        title = _TITLE.search(fence["attributes"] or "")
+        directive = _DIRECTIVE.search(lines[at - 1]) if at else None
+        yield Block(
+            name,
+            at + 1,
+            fence["language"],
+            text,
+            title[1] if title else "",
+            directive[1] if directive else "",
+            (directive[2] or "") if directive else "",
+        )
+        at = end + 1
+
+
+class Session:
+    """One reader who follows a page: a folder, an environment, and the names that the Python blocks have defined."""
+
+    def __init__(self, folder: Path, environment: dict[str, str], port: int) -> None:
+        self.folder = folder
+        self.environment = environment
+        self._port = port
+        self._names: dict[str, Any] = {"__name__": "__main__"}
+        self._servers: list[subprocess.Popen[str]] = []
+
+    def run(self, block: Block) -> None:
+        """Run a block, or write the file that it is."""
+        if block.title:
+            path = self.folder / block.title
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, "utf-8")
+        elif block.directive == "server":
+            self._serve(block)
+        elif block.language in SHELL:
+            self._shell(block)
+        elif block.language == "python":
+            self._python(block)
+        elif block.language == "toml":
+            tomllib.loads(block.text)
+
+    def close(self) -> None:
+        """Stop what the blocks have started."""
+        for server in self._servers:
+            server.send_signal(signal.SIGINT)
+            server.wait(30)
+
+    def _python(self, block: Block) -> None:
+        code = compile("\n" * block.line + block.text, block.page, "exec", dont_inherit=True)
+        before, environment = Path.cwd(), dict(os.environ)
+        os.chdir(self.folder)
+        os.environ.update(self.environment)
+        try:
+            exec(code, self._names)
+        finally:
+            os.chdir(before)
+            os.environ.clear()
+            os.environ.update(environment)
+
+    def _shell(self, block: Block) -> None:
+        failures, after = self.folder / ".failures", self.folder / ".environment"
+        failures.write_text("")
+        trap = f"""trap 'printf "%s %s\\n" "$?" "$BASH_COMMAND" >> {shlex.quote(str(failures))}' ERR"""
+        script = f"set -u -o pipefail\n{trap}\n{self._ported(block.text)}\ntrap - ERR\nenv -0 > {shlex.quote(str(after))}\n"
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=300
+        )
+        failed = [line for line in failures.read_text().splitlines() if not _is_finding(line)]
+        assert done.returncode == 0 and not failed, f"{block}: {failed}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+        assert "Traceback" not in done.stderr, f"{block}:\n{done.stderr[-3000:]}"
+        self.environment = dict(each.split("=", 1) for each in after.read_text().split("\0") if "=" in each)
+
+    def _serve(self, block: Block) -> None:
+        """Start the first command of the block, on a free port and without a browser, and wait until it answers."""
+        command = next(line for line in block.text.splitlines() if "citewell serve" in line).partition(" #")[0]
+        server = subprocess.Popen(
+            ["bash", "-c", f"exec {command} --no-open --port {self._port} --json"],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+        )
+        self._servers.append(server)
+        assert server.stdout is not None
+        assert str(self._port) in server.stdout.readline(), f"{block}: the server did not start"
+
+    def _ported(self, text: str) -> str:
+        return text.replace("localhost:8765", f"localhost:{self._port}").replace("127.0.0.1:8765", f"127.0.0.1:{self._port}")
+
+
+def _is_finding(line: str) -> bool:
+    status, _, command = line.partition(" ")
+    return status == "1" and _STATUS_OF_FINDINGS.match(command) is not None
