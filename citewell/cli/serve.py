@@ -1,4 +1,4 @@
-"""``citewell serve``: the page and the HTTP API."""
+"""``citewell serve``: the web page and the HTTP API."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from citewell.library.library import Library
 
 
 @click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Where to listen.")
-@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="0: one that is free.")
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 chooses a free one.")
 @click.option(
     "--token",
     envvar="CITEWELL_TOKEN",
     default="",
     metavar="TEXT",
-    help="What clients must show; needed on any address but this machine's own. $CITEWELL_TOKEN keeps it out of process lists.",
+    help="Token that clients must send; required unless only this machine can reach the address. "
+    "Set $CITEWELL_TOKEN instead to keep it out of process lists.",
 )
 @click.option("--open/--no-open", "opens", default=True, show_default=True, help="Open the page in the browser.")
-@click.option("--workers", type=click.IntRange(1, 64), help="Processes that answer quick requests; default: one a core.")
-@click.option("--timeout", default=30.0, show_default=True, type=click.FloatRange(0.1, 3600), help="Seconds for an answer.")
-@click.option("--max-upload", default=100, show_default=True, type=click.IntRange(1, 100_000), help="Megabytes a request.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes for fast requests (default: one per core, at most 4).")
+@click.option("--timeout", default=30.0, show_default=True, type=click.FloatRange(0.1, 3600), help="Seconds per request.")
+@click.option("--max-upload", default=100, show_default=True, type=click.IntRange(1, 100_000), help="Megabytes per upload.")
 @click.option(
     "--rate",
     type=click.FloatRange(0.1, 1_000_000),
-    help="Requests a second that one client may make; default: 20, or 500 where all clients are on this machine.",
+    help="Requests per second for each client (default: 20, or 500 on loopback).",
 )
 @library_option
 @json_option
@@ -43,32 +44,32 @@ def command(
     library: Library,
     as_json: bool,
 ) -> None:
-    """Serve the page and the HTTP API, until interrupted.
+    """Serve the web page and the HTTP API until interrupted.
 
-    Only this machine can reach it, unless --host says otherwise; then a token is needed.
-    docs/guides/server.md describes the API.
+    Only this machine can reach the server, unless --host names another address; that requires a token. docs/server.md describes
+    the API.
 
     \b
         citewell serve
         CITEWELL_TOKEN=... citewell serve --host 0.0.0.0 --no-open
     """
-    from citewell.serve import running
+    from citewell.serve import server
     from citewell.serve.settings import Settings
 
-    listener, loopback = running.listening(host, port)
+    listener, loopback = server.listen(host, port)
     with listener:
-        running.check_token(token, loopback)
-        running.ensure_library(library.folder)
+        server.check_token(token, loopback)
+        server.ensure_library(library.folder)
         settings = Settings(library.folder, token, loopback, workers or 0, timeout, max_upload * 1_000_000, rate=rate or 0.0)
-        address = running.address_of(listener)
+        url = server.url_of(listener)
 
         def ready() -> None:
             if as_json:
-                print_json({"url": address, "library": str(library.folder)})
+                print_json({"url": url, "library": str(library.folder)})
             else:
-                click.echo(f"citewell answers at {address} from {library.folder}; Ctrl-C ends it")
+                click.echo(f"Serving the library in {library.folder} at {url} (press Ctrl-C to stop)")
             sys.stdout.flush()
             if opens:
-                running.open_browser(address, token)
+                server.open_browser(url, token)
 
-        running.run(settings, listener, ready)
+        server.run(settings, listener, ready)

@@ -1,5 +1,6 @@
-"""The HTTP server: the library's answers as JSON, and the page that asks for them.
+"""The HTTP server: the JSON API and the web page that uses it.
 
-`app` puts the parts together. A request passes `security` and `limits`, is checked against `shapes` by its route, and goes to a
-process of its own (`workers` has them, `worker` is one, `answering` is what they do). What is added goes through `jobs`.
+`app` builds the FastAPI application. A request passes the middleware in `security` and `limits`, is validated against
+`schemas` by its route, and runs in a worker process (`workers` manages them, `worker` is one, `handlers` is the code that
+runs there). Imports of files run as background jobs (`jobs`).
 """

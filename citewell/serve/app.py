@@ -1,4 +1,4 @@
-"""The application: routes, and the guards before them."""
+"""The FastAPI application: routes, middleware and error responses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse
@@ -16,78 +15,78 @@ from starlette.exceptions import HTTPException
 
 from citewell import __version__
 from citewell.errors import CitewellError
-from citewell.serve import shapes
-from citewell.serve.desk import Desk
-from citewell.serve.limits import BodySize, Rate
-from citewell.serve.messages import RefusedError
-from citewell.serve.routes import adding, asking, drafts, papers
-from citewell.serve.security import HEADERS, SafeHeaders, SameOrigin, Token
+from citewell.serve import schemas
+from citewell.serve.app_state import AppState
+from citewell.serve.errors import ApiError, error_body
+from citewell.serve.limits import BodyLimit, RateLimit
+from citewell.serve.routes import drafts, jobs, papers, suggest
+from citewell.serve.security import SECURITY_HEADERS, BearerToken, OriginCheck, SecurityHeaders
 
 PAGE = Path(__file__).with_name("page")
 _DRAFT_BYTES = 20_000_000
 
-_REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": shapes.Refusal, "description": why}
-    for status, why in {
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": schemas.Error, "description": description}
+    for status, description in {
         400: "The request cannot be parsed.",
         401: "The token is missing or wrong.",
         403: "The request comes from a page of another origin.",
         404: "There is no such paper, job or page.",
-        408: "The request came too slowly.",
-        409: "The library cannot be written to.",
+        408: "The request arrived too slowly.",
+        409: "The library is read-only.",
         413: "The request is too large.",
-        421: "The request was meant for another host.",
-        422: "Something that was given cannot be used; the detail says what, and the fix.",
-        429: "Too many requests; Retry-After says how long to wait.",
-        500: "The server has met an error of its own.",
-        503: "It took too long, or too much is waiting.",
+        421: "The Host header names another machine.",
+        422: "A value in the request is invalid; the detail says which one and how to fix it.",
+        429: "Too many requests; Retry-After says how many seconds to wait.",
+        500: "Internal server error.",
+        503: "The request took too long, or too many requests are waiting.",
         507: "The disk is full.",
     }.items()
 }
 
 
-def make(desk: Desk) -> FastAPI:
+def create_app(state: AppState) -> FastAPI:
     """The application for one library."""
-    settings = desk.settings
+    settings = state.settings
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        desk.start()
+        state.start()
         try:
             yield
         finally:
-            await desk.stop()
+            await state.stop()
 
     app = FastAPI(
         title="citewell",
         version=__version__,
-        summary="Tells a researcher what to cite, and why.",
+        summary="Suggests papers to cite, with reasons.",
         openapi_url="/api/openapi.json",
-        docs_url=None,  # these pages fetch scripts from elsewhere
+        docs_url=None,  # these pages load scripts from other servers
         redoc_url=None,
         lifespan=lifespan,
-        responses=_REFUSALS,
+        responses=_ERRORS,
     )
-    app.state.desk = desk
-    for module in (asking, drafts, papers, adding):
+    app.state.citewell = state
+    for module in (suggest, drafts, papers, jobs):
         app.include_router(module.router)
     app.mount("/static", StaticFiles(directory=PAGE))
     app.add_api_route("/", _page, include_in_schema=False)
-    app.add_exception_handler(RefusedError, _refused)
-    app.add_exception_handler(CitewellError, _cannot)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _failed)
-    # The last one added is the first that a request meets.
+    app.add_exception_handler(ApiError, _api_error)
+    app.add_exception_handler(CitewellError, _citewell_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_exception)
+    app.add_exception_handler(Exception, _unexpected_error)
+    # Middleware that is added last runs first.
     app.add_middleware(
-        BodySize,
-        most=settings.body_bytes,
+        BodyLimit,
+        max_bytes=settings.body_bytes,
         uploads={"/api/add": settings.upload_bytes, "/api/draft/file": min(settings.upload_bytes, _DRAFT_BYTES)},
     )
-    app.add_middleware(Token, token=settings.token)
-    app.add_middleware(Rate, a_second=settings.requests_a_second)
-    app.add_middleware(SameOrigin, only_this_machine=settings.loopback and not settings.token)
-    app.add_middleware(SafeHeaders)
+    app.add_middleware(BearerToken, token=settings.token)
+    app.add_middleware(RateLimit, per_second=settings.requests_per_second)
+    app.add_middleware(OriginCheck, only_this_machine=settings.loopback and not settings.token)
+    app.add_middleware(SecurityHeaders)
     return app
 
 
@@ -95,38 +94,37 @@ async def _page() -> Response:
     return FileResponse(PAGE / "index.html")
 
 
-def _refusal(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    return Response(msgspec.json.encode({"detail": detail}), status, headers, "application/json")
+def _error(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    return Response(error_body(detail), status, headers, "application/json")
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RefusedError)
-    return _refusal(error.status, error.detail, {"Retry-After": "1"} if error.status == 503 else None)
+async def _api_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ApiError)
+    return _error(error.status, error.detail, {"Retry-After": "1"} if error.status == 503 else None)
 
 
-async def _cannot(request: Request, error: Exception) -> Response:
-    return _refusal(422, str(error))
+async def _citewell_error(request: Request, error: Exception) -> Response:
+    return _error(422, " ".join(str(error).split()))
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
-    """What is wrong with the request, in a line."""
+async def _validation_error(request: Request, error: Exception) -> Response:
+    """The first invalid value, in one line."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return _refusal(400, "the body is no JSON")
-    where = " ".join(".".join(str(part) for part in first["loc"][1:]).split())[:200] or str(first["loc"][0])
-    more = len(error.errors()) - 1
-    return _refusal(
-        422, f"{where}: {first['msg']}{f' (and {more} more)' if more else ''}; GET /api/openapi.json describes what is taken"
-    )
+        return _error(400, "The request body is not valid JSON.")
+    field = " ".join(".".join(str(part) for part in first["loc"][1:]).split())[:200] or str(first["loc"][0])
+    others = len(error.errors()) - 1
+    more = f" ({others} more)" if others else ""
+    return _error(422, f"{field}: {first['msg']}{more}. GET /api/openapi.json describes the request.")
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     headers = dict(error.headers or {})
-    return _refusal(error.status_code, str(error.detail), headers)
+    return _error(error.status_code, str(error.detail), headers)
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    """What nobody foresaw; it goes to the log, and past the guards, so the headers of safety are put on here."""
-    return _refusal(500, "the server has met an error of its own; its log tells more", HEADERS)
+async def _unexpected_error(request: Request, error: Exception) -> Response:
+    """An unexpected exception. This response bypasses the middleware, so it sets the security headers itself."""
+    return _error(500, "Internal server error; the server's log has the details.", SECURITY_HEADERS)

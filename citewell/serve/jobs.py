@@ -1,8 +1,8 @@
-"""Jobs: what takes longer than a request may. There is one kind so far, the adding of files.
+"""Background jobs: work that takes longer than a request may. Importing files is the only kind so far.
 
-What was uploaded is on disk, flushed, before it is acknowledged: a folder for each job in the library's own, named by us, as
-are the files in it. A process of its own works at one job at a time, and reports how far it is. Whatever ends the server, a job
-that was not done is taken up by the next one, and goes on where the last batch was committed.
+Uploaded files are on disk, flushed, before the server acknowledges them: each job has a folder inside the library's folder,
+and the server chooses all names in it. One process runs one job at a time and reports its progress. However the server ends,
+the next server resumes an unfinished job after its last committed batch.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
-from citewell.library.index.manifest import sync_folder
-from citewell.serve.messages import RefusedError
-from citewell.serve.processes import started
+from citewell.files import sync_folder, write_atomically
+from citewell.serve.errors import ApiError
+from citewell.serve.processes import start
 
 FOLDER = "jobs"
 _RECORD = "job.json"
 _LOCK = "server.lock"
-_REMEMBERED = 100
-_MOST_WAITING = 50
-_AGAIN_AFTER = 1.0
-"""Seconds after which a job that found another process writing tries again."""
-_TRIES = 3
-"""So many processes may end without a word, killed or out of memory, before a job counts as failed."""
+_MAX_FINISHED = 100
+_MAX_WAITING = 50
+_RETRY_SECONDS = 1.0
+"""The pause before a job is tried again while another process writes to the library."""
+_MAX_ATTEMPTS = 3
+"""How often a job's process may end without a result (killed, out of memory) before the job fails."""
 _CHUNK = 1 << 20
 
 
 class Job(msgspec.Struct):
-    """One job, as its record on disk has it."""
+    """One job, as its record on disk stores it."""
 
     id: str
     kind: str = "add"
@@ -49,16 +49,17 @@ class Job(msgspec.Struct):
     message: str = ""
     result: dict[str, Any] | None = None
     names: list[str] = []
-    """What the client calls the files; they are called otherwise on disk."""
+    """The client's names of the files; on disk they have other names."""
 
-    def shown(self) -> dict[str, Any]:
-        shown: dict[str, Any] = msgspec.to_builtins(self)
-        shown.pop("names")
-        return shown
+    def public(self) -> dict[str, Any]:
+        """What the API returns."""
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        fields.pop("names")
+        return fields
 
 
 class Report(msgspec.Struct):
-    """A line from the process that works at a job."""
+    """One line of output of a job's process."""
 
     done: int = 0
     total: int = 0
@@ -81,8 +82,8 @@ class Jobs:
         self._lock = FileLock(self._folder / _LOCK)
         self.writable = os.access(library, os.W_OK)
 
-    def claim(self) -> None:
-        """Keep other servers from this library's jobs, or say that one has them."""
+    def lock(self) -> None:
+        """Lock the library's jobs against other servers."""
         if not self.writable:
             return
         self._folder.mkdir(exist_ok=True)
@@ -90,11 +91,11 @@ class Jobs:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise CitewellError(
-                f"another 'citewell serve' has the library in {self._library} already; use that one, or stop it"
+                f"another 'citewell serve' already serves the library in {self._library}; use that one or stop it"
             ) from None
 
     def start(self) -> None:
-        """Take up what an earlier server has left."""
+        """Resume the jobs that an earlier server left unfinished."""
         if not self.writable:
             return
         for folder in sorted(self._folder.iterdir()):
@@ -108,44 +109,44 @@ class Jobs:
             if job.state in ("waiting", "running"):
                 job.state = "waiting"
                 self._queue.put_nowait(job)
-            else:  # a server that was killed may have had no time for this
-                _clear(self._folder / job.id)
-        self._task = asyncio.create_task(self._work())
+            else:  # a killed server may not have done this
+                _delete_files(self._folder / job.id)
+        self._task = asyncio.create_task(self._run_all())
 
     async def stop(self) -> None:
-        """End the job at work; what it has committed stays, and the rest is taken up by the next server."""
+        """Stop the running job; what it has committed stays, and the next server does the rest."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._lock.release()
 
     def list(self) -> list[dict[str, Any]]:
-        return [job.shown() for job in reversed(self._jobs.values())]
+        """All jobs, the newest first."""
+        return [job.public() for job in reversed(self._jobs.values())]
 
-    def find(self, name: str) -> dict[str, Any]:
-        if name not in self._jobs:
-            raise RefusedError(404, f"there is no job {name!r}; GET /api/jobs lists them")
-        return self._jobs[name].shown()
+    def get(self, id: str) -> dict[str, Any]:
+        if id not in self._jobs:
+            raise ApiError(404, f"There is no job {id!r}; GET /api/jobs lists all jobs.")
+        return self._jobs[id].public()
 
     async def add(self, files: Sequence[tuple[str, BinaryIO]]) -> str:
-        """Take files in; returns the name of the job when they are safely on disk."""
+        """Store the files (the client's name and the content of each) and queue their import; returns the job's id."""
         if not self.writable:
-            raise RefusedError(409, "the library's folder cannot be written to; start the server with another --library")
-        if self._queue.qsize() >= _MOST_WAITING:
-            raise RefusedError(503, "too many files are waiting to be added; try again when some are done")
+            raise ApiError(409, "The library's folder is read-only; start the server with another --library.")
+        if self._queue.qsize() >= _MAX_WAITING:
+            raise ApiError(503, "Too many imports are waiting; try again when some have finished.")
         job = Job(f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}", names=[name for name, _ in files])
         try:
-            job.total = await asyncio.to_thread(self._put_down, job, [stream for _, stream in files])
+            job.total = await asyncio.to_thread(self._store, job, [stream for _, stream in files])
         except OSError as error:
-            raise RefusedError(
-                507, f"the files cannot be kept: {error.strerror}; free some space and send them again"
-            ) from None
+            detail = f"The files could not be stored ({error.strerror}); free some disk space and send them again."
+            raise ApiError(507, detail) from None
         self._jobs[job.id] = job
         self._queue.put_nowait(job)
         return job.id
 
-    def _put_down(self, job: Job, streams: Sequence[BinaryIO]) -> int:
-        """Write the files and then the record, all flushed, under a name that is no job's until they are complete."""
+    def _store(self, job: Job, streams: Sequence[BinaryIO]) -> int:
+        """Write and flush the files, then the record; the folder gets its final name when all are complete."""
         folder = self._folder / f"{job.id}.part"
         folder.mkdir()
         size = 0
@@ -154,54 +155,47 @@ class Jobs:
                 with path.open("wb") as out:
                     shutil.copyfileobj(stream, out, _CHUNK)
                     size += out.tell()
-                    _flush(out)
-            self._write(folder, job)
+                    out.flush()
+                    os.fsync(out.fileno())
+            _write_record(folder, job)
             folder.rename(self._folder / job.id)
-        except BaseException:  # a full disk above all, which these files must not keep full
+        except BaseException:  # on a full disk above all, these files must not stay
             shutil.rmtree(folder, ignore_errors=True)
             raise
         sync_folder(self._folder)
         return size
 
-    def _write(self, folder: Path, job: Job) -> None:
-        temporary = folder / f"{_RECORD}.part"
-        with temporary.open("wb") as out:
-            out.write(msgspec.json.encode(job))
-            _flush(out)
-        temporary.rename(folder / _RECORD)
-        sync_folder(folder)
+    # -- running ----------------------------------------------------------------------------------------------------
 
-    # -- working ----------------------------------------------------------------------------------------------------
-
-    async def _work(self) -> None:
+    async def _run_all(self) -> None:
         while True:
             job = await self._queue.get()
             try:
-                _end(job, await self._last_report(job))
-            except Exception as error:  # whatever it is, the next job may fare better
+                _finish(job, await self._run(job))
+            except Exception as error:  # the next job may succeed
                 traceback.print_exc()
-                job.state, job.message = "failed", f"no process could work at it ({error}); send the files again"
-            await asyncio.to_thread(self._put_away, job)
+                job.state, job.message = "failed", f"The import could not be started ({error}); send the files again."
+            await asyncio.to_thread(self._close, job)
 
-    async def _last_report(self, job: Job) -> Report:
-        """Work at a job until a process has said how it ends. One that ends without a word may have been killed with us."""
-        for _ in range(_TRIES):
-            while (last := await self._worked_at(job)) is not None and last.busy:
+    async def _run(self, job: Job) -> Report:
+        """Run a job until its process reports a result. A process that ends without one may have been killed."""
+        for _ in range(_MAX_ATTEMPTS):
+            while (last := await self._run_once(job)) is not None and last.busy:
                 job.state, job.message = "waiting", last.message
-                await asyncio.sleep(_AGAIN_AFTER)
+                await asyncio.sleep(_RETRY_SECONDS)
             if last is not None:
                 return last
-            job.state, job.message = "waiting", "the process that was at it has ended; another takes it up"
-            await asyncio.sleep(_AGAIN_AFTER)
+            job.state, job.message = "waiting", "The import process ended; starting it again"
+            await asyncio.sleep(_RETRY_SECONDS)
         return Report(
-            error=f"{_TRIES} processes that were at it have ended without a word; send the files again, fewer at a time"
+            error=f"The import process ended {_MAX_ATTEMPTS} times without a result; send the files again, fewer at a time."
         )
 
-    async def _worked_at(self, job: Job) -> Report | None:
-        """Let a process work at a job; what it says last, None where it was not given the time to say it."""
+    async def _run_once(self, job: Job) -> Report | None:
+        """Run a job in a new process; returns its final report, or None if it ended without one."""
         job.state = "running"
         last = None
-        process = await started("adding", str(self._library), *map(str, _files(self._folder / job.id, job)))
+        process = await start("import_job", str(self._library), *map(str, _files(self._folder / job.id, job)))
         assert process.stdout is not None
         try:
             while line := await process.stdout.readline():
@@ -217,24 +211,28 @@ class Jobs:
                 await process.wait()
         return last
 
-    def _put_away(self, job: Job) -> None:
-        """Note how a job ended, and delete what was uploaded for it; the oldest jobs are forgotten."""
+    def _close(self, job: Job) -> None:
+        """Record the end of a job and delete its files and the oldest finished jobs."""
         folder = self._folder / job.id
-        with suppress(OSError):  # a full disk: then the next server does it again, which changes nothing
-            self._write(folder, job)
-            _clear(folder)
-        for name in [name for name, each in self._jobs.items() if each.state in ("done", "failed")][:-_REMEMBERED]:
+        with suppress(OSError):  # on a full disk the next server repeats the job, which changes nothing
+            _write_record(folder, job)
+            _delete_files(folder)
+        for name in [name for name, each in self._jobs.items() if each.state in ("done", "failed")][:-_MAX_FINISHED]:
             del self._jobs[name]
             shutil.rmtree(self._folder / name, ignore_errors=True)
 
 
+def _write_record(folder: Path, job: Job) -> None:
+    write_atomically(folder / _RECORD, msgspec.json.encode(job))
+
+
 def _files(folder: Path, job: Job) -> list[Path]:
-    """Where the files of a job lie. The job's name is in theirs: an add that goes on knows a file by its name, too."""
+    """The paths of a job's files. They contain the job's id, because a resumed `add` recognises a file by its name too."""
     return [folder / f"{job.id}-{number}" for number in range(len(job.names))]
 
 
-def _clear(folder: Path) -> None:
-    """Delete all of a job but its record: what was uploaded, and what a process that was killed has left."""
+def _delete_files(folder: Path) -> None:
+    """Delete everything of a job but its record: uploads, and temporary files of a killed process."""
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -242,22 +240,17 @@ def _clear(folder: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _end(job: Job, last: Report) -> None:
+def _finish(job: Job, last: Report) -> None:
     job.result = last.result
-    _name_back(job)
+    _restore_names(job)
     if last.error:
         job.state, job.message = "failed", last.error
     else:
         job.state, job.message, job.done = "done", last.message, job.total
 
 
-def _name_back(job: Job) -> None:
-    """Call files what the client calls them where a problem is told."""
+def _restore_names(job: Job) -> None:
+    """Use the client's file names in the reported problems."""
     for problem in (job.result or {}).get("problems", []):
         number = Path(problem["file"]).name.rpartition("-")[2]
         problem["file"] = job.names[int(number)]
-
-
-def _flush(out: BinaryIO) -> None:
-    out.flush()
-    os.fsync(out.fileno())

@@ -1,6 +1,6 @@
-"""Limits on what a client may send: how much, how often, how slowly.
+"""Middleware that limits how much, how often and how slowly a client may send.
 
-How long an answer may take is the business of `workers`, which can end the process that is at it.
+`workers` limits how long a request may take, because it can end the process that handles it.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citewell.serve.refusing import refuse
+from citewell.serve.errors import send_error
 
-_BURST = 4.0
-"""After a pause a client may make as many requests at once as else in so many seconds."""
-_CLIENTS = 10_000
-"""So many clients are remembered; one that is forgotten begins anew."""
-_SLOWEST_BODY = 30.0
-_SLOWEST_UPLOAD = 600.0
-"""Seconds in which a body must have come."""
+_BURST_SECONDS = 4.0
+"""After a pause a client may make the requests of this many seconds at once."""
+_MAX_CLIENTS = 10_000
+"""The number of clients whose rate is tracked; the oldest are dropped."""
+_BODY_SECONDS = 30.0
+_UPLOAD_SECONDS = 600.0
+"""The time within which a body must arrive."""
 
 
-class Rate:
-    """A token bucket for each client: each request takes a token, and so many a second come back."""
+class RateLimit:
+    """A token bucket per client: each request takes a token, and tokens refill at a constant rate."""
 
-    def __init__(self, app: ASGIApp, a_second: float) -> None:
+    def __init__(self, app: ASGIApp, per_second: float) -> None:
         self._app = app
-        self._a_second = a_second
-        self._most = max(1.0, a_second * _BURST)
+        self._per_second = per_second
+        self._capacity = max(1.0, per_second * _BURST_SECONDS)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -38,64 +38,62 @@ class Rate:
             wait = self._take(scope["client"][0] if scope.get("client") else "")
             if wait > 0:
                 seconds = str(int(wait) + 1)
-                headers = {"Retry-After": seconds}
-                await refuse(
-                    send, 429, f"too many requests; wait {seconds} s and send fewer than {self._a_second:g} a second", headers
-                )
+                detail = f"Too many requests; wait {seconds} s and send fewer than {self._per_second:g} per second."
+                await send_error(send, 429, detail, {"Retry-After": seconds})
                 return
         await self._app(scope, receive, send)
 
     def _take(self, client: str) -> float:
-        """Take a token; returns 0, or in how many seconds there will be one."""
+        """Take a token; returns 0, or the seconds until there is one."""
         now = time.monotonic()
-        left, then = self._buckets.pop(client, (self._most, now))
-        left = min(self._most, left + (now - then) * self._a_second)
-        wait = 0.0 if left >= 1 else (1 - left) / self._a_second
-        self._buckets[client] = (left if wait else left - 1, now)
-        if len(self._buckets) > _CLIENTS:
+        tokens, updated = self._buckets.pop(client, (self._capacity, now))
+        tokens = min(self._capacity, tokens + (now - updated) * self._per_second)
+        wait = 0.0 if tokens >= 1 else (1 - tokens) / self._per_second
+        self._buckets[client] = (tokens if wait else tokens - 1, now)
+        if len(self._buckets) > _MAX_CLIENTS:
             self._buckets.popitem(last=False)
         return wait
 
 
-class BodySize:
-    """No body beyond so many bytes, counted as they come, and none that comes too slowly."""
+class BodyLimit:
+    """Rejects request bodies that are too large, counted as they arrive, or that arrive too slowly."""
 
-    def __init__(self, app: ASGIApp, most: int, uploads: dict[str, int]) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, uploads: dict[str, int]) -> None:
         self._app = app
-        self._most = most
+        self._max_bytes = max_bytes
         self._uploads = uploads
-        """Paths where files are sent, and how large a body there may be."""
+        """The paths that take uploads, and the largest body there."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         upload = scope["path"] in self._uploads
-        most = self._uploads[scope["path"]] if upload else self._most
+        max_bytes = self._uploads[scope["path"]] if upload else self._max_bytes
         announced = Headers(scope=scope).get("content-length", "")
-        if announced.isdecimal() and int(announced) > most:
-            await refuse(send, 413, _too_large(most), {"Connection": "close"})
+        if announced.isdecimal() and int(announced) > max_bytes:
+            await send_error(send, 413, _too_large(max_bytes), {"Connection": "close"})
             return
-        until = time.monotonic() + (_SLOWEST_UPLOAD if upload else _SLOWEST_BODY)
-        read, ended = 0, False
+        deadline = time.monotonic() + (_UPLOAD_SECONDS if upload else _BODY_SECONDS)
+        received, complete = 0, False
 
-        async def counted() -> Message:
-            nonlocal read, ended
-            if ended:
-                return await receive()  # whether the client is still there; that may take as long as it likes
+        async def limited_receive() -> Message:
+            nonlocal received, complete
+            if complete:
+                return await receive()  # waits for the client to disconnect, which has no time limit
             try:
-                async with asyncio.timeout(max(0.0, until - time.monotonic())):
+                async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                     message = await receive()
             except TimeoutError:
-                raise HTTPException(408, "the request came too slowly and was given up", {"Connection": "close"}) from None
-            read += len(message.get("body", b""))
-            ended = not message.get("more_body", False)
-            if read > most:
-                raise HTTPException(413, _too_large(most), {"Connection": "close"})
+                raise HTTPException(408, "The request arrived too slowly.", {"Connection": "close"}) from None
+            received += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if received > max_bytes:
+                raise HTTPException(413, _too_large(max_bytes), {"Connection": "close"})
             return message
 
-        await self._app(scope, counted, send)
+        await self._app(scope, limited_receive, send)
 
 
-def _too_large(most: int) -> str:
-    return f"the request is larger than {most / 1e6:g} MB; send less at a time"
+def _too_large(max_bytes: int) -> str:
+    return f"The request is larger than {max_bytes / 1e6:g} MB; split it into smaller ones."

@@ -1,4 +1,4 @@
-"""What the server asks of its processes, and what they reply."""
+"""The messages between the server and its worker processes."""
 
 from __future__ import annotations
 
@@ -7,28 +7,19 @@ from typing import Any
 import msgspec
 
 
-class Asked(msgspec.Struct):
-    """One thing to do."""
+class WorkerRequest(msgspec.Struct):
+    """A call of one handler."""
 
-    what: str
-    given: dict[str, Any] = {}
+    handler: str
+    parameters: dict[str, Any] = {}
     seconds: float = 0.0
-    """How long it may take; 0: as long as it does."""
+    """The time limit; 0 means no limit."""
 
 
-class Reply(msgspec.Struct):
-    """What came of it; the body travels beside it."""
+class WorkerResponse(msgspec.Struct):
+    """The head of a handler's response; the body travels next to it."""
 
     status: int = 200
-    media: str = "application/json"
-    file: str = ""
-    """The name under which a browser may save it."""
-
-
-class RefusedError(Exception):
-    """Why a request gets no answer, as a status and a line that says the fix."""
-
-    def __init__(self, status: int, detail: str) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.detail = detail
+    media_type: str = "application/json"
+    file_name: str = ""
+    """The name under which a browser saves the body; empty if it is not a file."""

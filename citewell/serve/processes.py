@@ -1,4 +1,4 @@
-"""Starting processes of our own: fresh interpreters that read from the server and write to it."""
+"""Start a process of this package that talks to the server over pipes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import asyncio
 
 from citewell.processes import command, environment
 
-_LONGEST_LINE = 1 << 24
+_MAX_LINE_BYTES = 1 << 24
 
 
-async def started(module: str, *arguments: str) -> asyncio.subprocess.Process:
-    """A process that runs the `main` of a module of this package; it ends when its input does."""
+async def start(module: str, *arguments: str) -> asyncio.subprocess.Process:
+    """Run the `main` of a module of `citewell.serve` in a new process; it exits when its standard input closes."""
     return await asyncio.create_subprocess_exec(
         *command(f"citewell.serve.{module}:main", *arguments),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
-        limit=_LONGEST_LINE,
-        process_group=0,  # an interrupt at the keyboard is for the server, which then ends the others
+        limit=_MAX_LINE_BYTES,
+        process_group=0,  # Ctrl-C goes to the server alone, which then stops the others
         env=environment(),
     )

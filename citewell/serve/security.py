@@ -1,9 +1,9 @@
-"""Who may ask, and what a browser may do with what it gets.
+"""Middleware that decides who may use the server and what browsers may do with its responses.
 
-On loopback, a web page that the user visits elsewhere must not reach the server through their browser. Two checks keep it out:
-the Host header must name this machine (else a name that was pointed at 127.0.0.1 would do), and a request that a browser says
-comes from another origin is refused. There are no CORS headers, so no other page can read an answer. Beyond loopback every
-request needs the token, which no other page has; so does every request where a token was given.
+On loopback, a website that the user visits must not reach the server through their browser. Two checks prevent that: the Host
+header must name this machine (otherwise a DNS name that points to 127.0.0.1 would work), and requests that a browser marks as
+coming from another origin are rejected. There are no CORS headers, so no other page can read a response. On other addresses
+every request needs the token, which no other page has; the same holds on loopback if a token is set.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from citewell.serve.refusing import refuse
+from citewell.serve.errors import send_error
 
-GUARDED = "/api/"
-"""What begins so needs the token; the page and its modules hold nothing of the library."""
+API_PREFIX = "/api/"
+"""Paths with this prefix need the token; the page and its scripts contain nothing of the library."""
 
-_POLICY = "; ".join(
+_CONTENT_SECURITY_POLICY = "; ".join(
     (
         "default-src 'none'",
         "script-src 'self'",
@@ -35,8 +35,8 @@ _POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-HEADERS = {
-    "Content-Security-Policy": _POLICY,
+SECURITY_HEADERS = {
+    "Content-Security-Policy": _CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -46,8 +46,8 @@ HEADERS = {
 }
 
 
-class SafeHeaders:
-    """Puts the headers of safety on every answer."""
+class SecurityHeaders:
+    """Adds the security headers to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -56,15 +56,15 @@ class SafeHeaders:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.update(HEADERS)
-                headers["Cache-Control"] = "no-store" if scope["path"].startswith(GUARDED) else "no-cache"
+                headers.update(SECURITY_HEADERS)
+                headers["Cache-Control"] = "no-store" if scope["path"].startswith(API_PREFIX) else "no-cache"
             await send(message)
 
         await self._app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
-class SameOrigin:
-    """Refuses what a browser sends for a page of another origin; where there is no token, also what is for another host."""
+class OriginCheck:
+    """Rejects browser requests from pages of other origins and, without a token, requests for other hosts."""
 
     def __init__(self, app: ASGIApp, only_this_machine: bool) -> None:
         self._app = app
@@ -75,35 +75,35 @@ class SameOrigin:
             headers = Headers(scope=scope)
             host = headers.get("host", "")
             if self._only_this_machine and not names_this_machine(host):
-                await refuse(send, 421, "this server answers on 127.0.0.1 and localhost alone; use one of these in the address")
+                await send_error(send, 421, "This server accepts requests to 127.0.0.1 and localhost only; use one of these.")
                 return
             foreign = "origin" in headers and _host_of(headers["origin"]) != host.lower()
-            elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["path"].startswith(GUARDED)
-            if foreign or elsewhere:
-                await refuse(send, 403, "pages of other origins may not ask this server; open the page that it serves itself")
+            cross_site = headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["path"].startswith(API_PREFIX)
+            if foreign or cross_site:
+                await send_error(send, 403, "Pages of other origins may not use this server; open the page that it serves.")
                 return
         await self._app(scope, receive, send)
 
 
-class Token:
-    """Lets nobody ask who does not show the token."""
+class BearerToken:
+    """Rejects API requests without the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._token and scope["type"] == "http" and scope["path"].startswith(GUARDED):
-            kind, _, shown = Headers(scope=scope).get("authorization", "").partition(" ")
-            if kind.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode("latin-1"), self._token):
-                detail = "this server needs its token: send it as 'Authorization: Bearer TOKEN'"
-                await refuse(send, 401, detail, {"WWW-Authenticate": "Bearer"})
+        if self._token and scope["type"] == "http" and scope["path"].startswith(API_PREFIX):
+            scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+            if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode("latin-1"), self._token):
+                detail = "This server requires a token; send it as 'Authorization: Bearer TOKEN'."
+                await send_error(send, 401, detail, {"WWW-Authenticate": "Bearer"})
                 return
         await self._app(scope, receive, send)
 
 
 def _host_of(origin: str) -> str:
-    """Host and port of an origin; empty for one that has none."""
+    """The host and port of an origin; empty if it has none."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:
@@ -111,7 +111,7 @@ def _host_of(origin: str) -> str:
 
 
 def names_this_machine(host: str) -> bool:
-    """Whether a Host header, with or without a port, names the loopback."""
+    """Whether a Host header, with or without a port, names a loopback address."""
     name = host.rpartition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
     return name.lower() == "localhost" or is_loopback(name)
 

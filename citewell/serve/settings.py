@@ -1,4 +1,4 @@
-"""What a server is started with."""
+"""The settings of a server."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One server's."""
+    """What `citewell serve` starts a server with."""
 
     library: Path
     token: str = ""
-    """What clients must show; empty where none is needed, which is on loopback alone."""
+    """The token that clients must send; empty means none, which is allowed on loopback only."""
     loopback: bool = True
-    """Whether only programs of this machine can reach it."""
+    """Whether only programs on this machine can reach the server."""
     workers: int = 0
-    """How many processes answer quick requests; 0: as many as there are cores, four at most."""
+    """The number of processes for fast requests; 0 means one per core, at most four."""
     seconds: float = 30.0
-    """What takes longer is given up."""
+    """The time limit of a request."""
     upload_bytes: int = 100_000_000
     body_bytes: int = 4_000_000
-    """The largest body that is not an upload."""
+    """The largest request body that is not an upload."""
     rate: float = 0.0
-    """Requests a second that one client may make for long; 0: 20, or 500 on loopback, where all programs are one client."""
+    """Requests per second that one client may make; 0 means 20, or 500 on loopback, where all programs count as one client."""
 
     @property
-    def quick_workers(self) -> int:
+    def fast_workers(self) -> int:
         return self.workers or min(4, os.cpu_count() or 1)
 
     @property
-    def requests_a_second(self) -> float:
+    def requests_per_second(self) -> float:
         return self.rate or (500.0 if self.loopback else 20.0)

@@ -1,7 +1,7 @@
-"""A process that answers, one request at a time.
+"""A worker process: it handles one request at a time.
 
-It ends when its input does, so it does not outlive the server. One that chokes on a request does not look at its input; there
-the operating system ends it by a timer, as the server would have done.
+It exits when its standard input closes, so it does not outlive the server. A worker that is stuck in a request does not read
+its input; a timer of the operating system ends it instead.
 """
 
 from __future__ import annotations
@@ -19,45 +19,49 @@ import msgspec
 
 from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
-from citewell.serve import frames
-from citewell.serve.answering import answer
-from citewell.serve.following import Following
-from citewell.serve.messages import Asked, RefusedError, Reply
+from citewell.serve import framing
+from citewell.serve.errors import ApiError, error_body
+from citewell.serve.handlers import handle
+from citewell.serve.library_follower import LibraryFollower
+from citewell.serve.messages import WorkerRequest, WorkerResponse
 
 _NICE = 5
 _GRACE = 5.0
-"""Seconds by which the server, where there is one, is first to end a process that takes too long."""
-_UNREADABLE = "the library cannot be read; 'citewell library check', run where the server is, tells more"
+"""Extra seconds before the timer fires, so that the server, if it still runs, ends the process first."""
+_UNREADABLE = "The library cannot be read. Run 'citewell library check' on the server's machine for details."
 
 
-def reply(library: Following, head: bytes, body: bytes) -> tuple[Reply, bytes]:
-    """The answer to one message, or the reason why there is none."""
+def respond(library: LibraryFollower, head: bytes, body: bytes) -> tuple[WorkerResponse, bytes]:
+    """Handle one message; errors become an error response."""
     try:
-        asked = msgspec.json.decode(head, type=Asked)
-        _end_after(asked.seconds + _GRACE if asked.seconds else 0.0)
-        return answer(asked.what, library.latest(), asked.given, body)
-    except RefusedError as error:
-        return _refusal(error.status, error.detail)
+        request = msgspec.json.decode(head, type=WorkerRequest)
+        _exit_after(request.seconds + _GRACE if request.seconds else 0.0)
+        return handle(request.handler, library.latest(), request.parameters, body)
+    except ApiError as error:
+        return _error(error.status, error.detail)
+    except CitewellError as error:
+        return _error(422, " ".join(str(error).split()))
     except (sqlite3.Error, DamagedFileError, OSError):
         traceback.print_exc()
-        return _refusal(503, _UNREADABLE)
-    except CitewellError as error:
-        return _refusal(422, str(error))
-    except Exception:
+        return _error(503, _UNREADABLE)
+    except MemoryError:
         traceback.print_exc()
-        return _refusal(500, "the server has met an error of its own; its log tells more")
+        return _error(503, "The server ran out of memory; send a smaller request.")
+    except Exception as error:
+        traceback.print_exc()
+        return _error(500, f"Internal server error ({type(error).__name__}); the server's log has the details.")
     finally:
-        _end_after(0.0)
+        _exit_after(0.0)
 
 
-def _end_after(seconds: float) -> None:
-    """Have this process ended in so many seconds, whatever it is at; 0: not any more."""
+def _exit_after(seconds: float) -> None:
+    """Let the operating system end this process after some seconds, whatever it is doing; 0 cancels that."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _refusal(status: int, detail: str) -> tuple[Reply, bytes]:
-    return Reply(status), msgspec.json.encode({"detail": detail})
+def _error(status: int, detail: str) -> tuple[WorkerResponse, bytes]:
+    return WorkerResponse(status), error_body(detail)
 
 
 def main() -> None:
@@ -66,16 +70,16 @@ def main() -> None:
         os.nice(_NICE)
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what some module prints must not be taken for an answer
-    library = Following(Path(sys.argv[1]))
-    while (message := frames.read(sys.stdin.buffer)) is not None:
-        head, body = reply(library, *message)
+    responses = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # output that a module prints must not end up among the responses
+    library = LibraryFollower(Path(sys.argv[1]))
+    while (message := framing.read(sys.stdin.buffer)) is not None:
+        head, body = respond(library, *message)
         try:
-            replies.write(frames.packed(msgspec.json.encode(head), body))
-            replies.flush()
+            responses.write(framing.encode(msgspec.json.encode(head), body))
+            responses.flush()
         except BrokenPipeError:
             break
-    with suppress(OSError):  # the server has been killed, or it would have done this
+    with suppress(OSError):  # the server deletes this folder, unless it was killed
         Path(tempfile.tempdir).rmdir()
     os._exit(0)

@@ -1,9 +1,9 @@
-"""The processes that answer, and the queues before them.
+"""The worker processes and the queues in front of them.
 
-Answering is Python for the most part, so threads would take turns on one core; and a thread cannot be stopped. A process can: a
-request that takes too long, or a draft that some reader chokes on, costs the process that had it, and another takes its place.
-There are three lanes: a few processes for what answers while somebody types, one for what reads with models, and one for whole
-manuscripts that are checked. None keeps the others waiting, and models are loaded where they are needed alone.
+Handlers are mostly Python, so threads would share one core, and a thread cannot be stopped. A process can: a request that
+takes too long, or a draft that makes a reader hang, costs one process, and a new one replaces it. There are three pools: a
+few processes for requests that must be fast while the user types, one for pipelines that use models, and one for checks of
+whole manuscripts. No pool blocks another, and models are loaded only where they are used.
 """
 
 from __future__ import annotations
@@ -16,50 +16,51 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from citewell.serve import frames
-from citewell.serve.messages import Asked, RefusedError, Reply
-from citewell.serve.processes import started
+from citewell.serve import framing
+from citewell.serve.errors import ApiError
+from citewell.serve.messages import WorkerRequest, WorkerResponse
+from citewell.serve.processes import start
 
-_MOST_WAITING = 256
-"""More requests than this are not kept waiting; they are told to come again."""
+_MAX_WAITING = 256
+"""The length of a pool's queue; further requests get status 503."""
 
-Gone = Callable[[], Awaitable[bool]]
+IsDisconnected = Callable[[], Awaitable[bool]]
 
 
 class Worker:
-    """One process, started when it is first asked, and again where it has ended."""
+    """One process, started at its first call and restarted after it has ended."""
 
     def __init__(self, library: Path, nice: bool) -> None:
         self._library = library
         self._nice = nice
         self._process: asyncio.subprocess.Process | None = None
         self._scratch: TemporaryDirectory[str] | None = None
-        """Where it puts temporary files; a process that is killed deletes none."""
+        """The folder for its temporary files; a killed process does not delete them itself."""
 
-    async def ask(self, head: bytes, body: bytes) -> tuple[Reply, bytes]:
+    async def call(self, head: bytes, body: bytes) -> tuple[WorkerResponse, bytes]:
         process = await self._running()
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(frames.packed(head, body))
+            process.stdin.write(framing.encode(head, body))
             await process.stdin.drain()
-            found, content = await frames.receive(process.stdout)
+            response, content = await framing.receive(process.stdout)
         except (asyncio.IncompleteReadError, ConnectionError):
             await self.stop()
-            raise RefusedError(503, "the process that had this request has ended; try again") from None
+            raise ApiError(503, "The worker process ended while it handled this request; try again.") from None
         except BaseException:
-            await self.stop()  # it may still be at it, and its answer must not be taken for that of the next request
+            await self.stop()  # it may still be working, and the next request must not receive this response
             raise
-        return msgspec.json.decode(found, type=Reply), content
+        return msgspec.json.decode(response, type=WorkerResponse), content
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
             await self.stop()
             self._scratch = TemporaryDirectory(prefix="citewell-", ignore_cleanup_errors=True)
-            self._process = await started("worker", str(self._library), self._scratch.name, *(["nice"] if self._nice else []))
+            self._process = await start("worker", str(self._library), self._scratch.name, *(["nice"] if self._nice else []))
         return self._process
 
     async def stop(self) -> None:
-        """End the process, whatever it is doing; it holds nothing that could be lost."""
+        """Kill the process; it has no state that could be lost."""
         process, self._process = self._process, None
         scratch, self._scratch = self._scratch, None
         try:
@@ -72,19 +73,19 @@ class Worker:
                 scratch.cleanup()
 
 
-class Lane:
-    """Some processes, and the requests that wait for one of them."""
+class WorkerPool:
+    """Some workers and the queue of requests for them."""
 
-    def __init__(self, library: Path, size: int, warm_up: Asked | None = None, nice: bool = False) -> None:
-        self._all = [Worker(library, nice) for _ in range(size)]
+    def __init__(self, library: Path, size: int, warm_up: WorkerRequest | None = None, nice: bool = False) -> None:
+        self._workers = [Worker(library, nice) for _ in range(size)]
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
         self._warm_up = msgspec.json.encode(warm_up) if warm_up is not None else b""
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting = 0
 
     def start(self) -> None:
-        """Start all processes, where there is something to ask them first, so that what they need is loaded in time."""
-        for worker in self._all:
+        """Make all workers available; with a warm-up request they start now and load what they need."""
+        for worker in self._workers:
             self._make_ready(worker)
 
     def _make_ready(self, worker: Worker) -> None:
@@ -94,34 +95,37 @@ class Lane:
 
     async def _ready(self, worker: Worker) -> None:
         if self._warm_up:
-            with suppress(RefusedError, OSError):  # the next request meets the same trouble, and tells it
-                await worker.ask(self._warm_up, b"")
+            with suppress(ApiError, OSError):  # the next request meets the same error and reports it
+                await worker.call(self._warm_up, b"")
         self._idle.put_nowait(worker)
 
-    async def ask(self, asked: Asked, body: bytes, gone: Gone) -> tuple[Reply, bytes]:
-        """The answer of the first process that is free; the time spent waiting for it counts."""
-        if self._waiting >= _MOST_WAITING:
-            raise RefusedError(503, "too many requests are waiting; try again in a second")
-        head = msgspec.json.encode(asked)  # before a process is taken: where this fails, none must be missing afterwards
+    async def call(self, request: WorkerRequest, body: bytes, is_disconnected: IsDisconnected) -> tuple[WorkerResponse, bytes]:
+        """The response of the first idle worker; the time limit includes the time in the queue."""
+        if self._waiting >= _MAX_WAITING:
+            raise ApiError(503, "Too many requests are waiting; try again in a second.")
+        head = msgspec.json.encode(request)  # before a worker is taken: if this fails, the worker must stay in the pool
         self._waiting += 1
         try:
-            async with asyncio.timeout(asked.seconds):
+            async with asyncio.timeout(request.seconds):
                 worker = await self._idle.get()
-                return await self._asked(worker, head, body, gone)
+                return await self._call(worker, head, body, is_disconnected)
         except TimeoutError:
-            raise RefusedError(503, f"this took longer than {asked.seconds:g} seconds and was given up; ask for less") from None
+            detail = f"The request took longer than {request.seconds:g} seconds and was stopped; send a smaller one."
+            raise ApiError(503, detail) from None
         finally:
             self._waiting -= 1
 
-    async def _asked(self, worker: Worker, head: bytes, body: bytes, gone: Gone) -> tuple[Reply, bytes]:
+    async def _call(
+        self, worker: Worker, head: bytes, body: bytes, is_disconnected: IsDisconnected
+    ) -> tuple[WorkerResponse, bytes]:
         usable = True
         try:
-            if await gone():  # somebody typed on
-                raise RefusedError(499, "the client has left")
+            if await is_disconnected():  # the user went on typing
+                raise ApiError(499, "The client closed the connection.")
             usable = False
-            answer = await worker.ask(head, body)
+            response = await worker.call(head, body)
             usable = True
-            return answer
+            return response
         finally:
             if usable:
                 self._idle.put_nowait(worker)
@@ -132,5 +136,5 @@ class Lane:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for worker in self._all:
+        for worker in self._workers:
             await worker.stop()

@@ -1,4 +1,4 @@
-"""One server for all tests of a file that only ask."""
+"""One server for all tests of a module that only read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.serve.served import Served, serving
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def library_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a library of a few made-up papers."""
     folder = tmp_path_factory.mktemp("served")
     source = folder / "tiny.jsonl"
@@ -25,6 +25,6 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def served(shelf: Path) -> Iterator[Served]:
-    with serving(shelf) as found:
-        yield found
+def served(library_folder: Path) -> Iterator[Served]:
+    with serving(library_folder) as server:
+        yield server

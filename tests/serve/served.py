@@ -1,4 +1,4 @@
-"""A real server in a process of its own."""
+"""A real server in its own process."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class Served:
-    """A server that answers, and a client of it."""
+    """A running server and a client for it."""
 
     process: subprocess.Popen[bytes]
     url: str
     client: httpx.Client
 
     def added(self, *files: tuple[str, bytes]) -> dict[str, Any]:
-        """Upload files and wait for their job; the job as it ended."""
+        """Upload files and wait for the end of their job."""
         answer = self.client.post("/api/add", files=[("files", file) for file in files])
         assert answer.status_code == 202, answer.text
         return self.finished(answer.json()["job"])
 
     def children(self) -> list[str]:
-        """The processes that it has started: number and command line of each."""
+        """The child processes of the server: pid and command line."""
         listed = subprocess.run(
             ["ps", "--ppid", str(self.process.pid), "-ww", "-o", "pid=,args="], capture_output=True, text=True
         )
@@ -42,11 +42,11 @@ class Served:
     def finished(self, job: str) -> dict[str, Any]:
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            found: dict[str, Any] = self.client.get(f"/api/jobs/{job}").json()
-            if found["state"] in ("done", "failed"):
-                return found
+            state: dict[str, Any] = self.client.get(f"/api/jobs/{job}").json()
+            if state["state"] in ("done", "failed"):
+                return state
             time.sleep(0.05)
-        raise AssertionError(f"the job has not ended: {found}")
+        raise AssertionError(f"the job has not ended: {state}")
 
 
 def environment(**others: str) -> dict[str, str]:
@@ -72,7 +72,7 @@ def command(library: Path, *options: str) -> list[str]:
 
 @contextmanager
 def serving(library: Path, *options: str, **variables: str) -> Iterator[Served]:
-    """Start a server, and end it whatever happens."""
+    """Start a server, and stop it in any case."""
     process = subprocess.Popen(command(library, *options), stdout=subprocess.PIPE, env=environment(**variables))
     try:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""Clients that keep a connection and never come to the point."""
+"""Clients that keep a connection open without making proper use of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 
 from citewell.serve import connections
-from citewell.serve.security import Token
+from citewell.serve.security import BearerToken
 
 TOKEN = "a-token-of-many-letters"
 
@@ -26,11 +26,11 @@ async def _answer(scope: object, receive: object, send: object) -> None:
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """Where a server listens whose patience is short; what it guards is a large answer."""
+    """The port of a server with short timeouts and a large response."""
     monkeypatch.setattr(connections, "_HEAD_SECONDS", 0.4)
     monkeypatch.setattr(connections, "_READ_SECONDS", 0.4)
-    monkeypatch.setattr(connections, "MOST", 5)
-    config = uvicorn.Config(Token(_answer, TOKEN), http=connections.Connection, lifespan="off", log_level="critical")  # type: ignore[arg-type]
+    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 5)
+    config = uvicorn.Config(BearerToken(_answer, TOKEN), http=connections.Connection, lifespan="off", log_level="critical")  # type: ignore[arg-type]
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
@@ -44,10 +44,10 @@ def connected(port: int) -> socket.socket:
     return socket.create_connection(("127.0.0.1", port), timeout=10)
 
 
-def is_ended(found: socket.socket) -> bool:
-    """Whether the server ends the connection before it is asked for anything."""
+def is_closed(connection: socket.socket) -> bool:
+    """Whether the server closes the connection without a request."""
     try:
-        while found.recv(1 << 20):
+        while connection.recv(1 << 20):
             pass
     except TimeoutError:
         return False
@@ -56,9 +56,9 @@ def is_ended(found: socket.socket) -> bool:
     return True
 
 
-def test_one_that_asks_for_nothing_is_ended(port: int) -> None:
+def test_a_silent_connection_is_closed(port: int) -> None:
     with connected(port) as silent:
-        assert is_ended(silent)
+        assert is_closed(silent)
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ def test_one_that_asks_for_nothing_is_ended(port: int) -> None:
     [
         (b"GET / HTTP/1.1\r\nHost: x\r\n", b"A: b\r\n"),
         (b"", b"\r\n"),
-        (b"POST /api/add HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n", b"a"),  # refused for its lack of a token
+        (b"POST /api/add HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n", b"a"),  # rejected because it has no token
     ],
 )
-def test_one_that_comes_a_byte_at_a_time_is_ended(port: int, first: bytes, then: bytes) -> None:
+def test_a_connection_that_sends_single_bytes_is_closed(port: int, first: bytes, then: bytes) -> None:
     began = time.monotonic()
     with connected(port) as slow, pytest.raises(ConnectionError):
         slow.sendall(first)
@@ -79,7 +79,7 @@ def test_one_that_comes_a_byte_at_a_time_is_ended(port: int, first: bytes, then:
 
 
 @pytest.mark.parametrize("head", [b"GET / HTTP/1.1\r\nHost: x\r\nA: ", b"GET /", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 1000])
-def test_a_head_without_end_is_refused(port: int, head: bytes) -> None:
+def test_an_endless_head_is_rejected(port: int, head: bytes) -> None:
     with connected(port) as endless:
         endless.sendall(head)
         try:
@@ -90,7 +90,7 @@ def test_a_head_without_end_is_refused(port: int, head: bytes) -> None:
         assert b" 400 " in endless.recv(1000)
 
 
-def test_one_that_does_not_read_is_ended(port: int) -> None:
+def test_a_client_that_does_not_read_is_disconnected(port: int) -> None:
     with connected(port) as deaf:
         deaf.sendall(f"GET /api/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
         time.sleep(2)
@@ -103,7 +103,8 @@ def test_one_that_does_not_read_is_ended(port: int) -> None:
         assert len(read) < 20_000_000
 
 
-def test_one_that_reads_slowly_gets_everything_and_may_ask_again(port: int) -> None:
+def test_a_slow_reader_gets_everything_and_may_send_another_request(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_HEAD_SECONDS", 10.0)  # the rest of a response may be read after it is complete
     with connected(port) as steady:
         for _ in range(2):
             steady.sendall(f"GET /api/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
@@ -116,12 +117,12 @@ def test_one_that_reads_slowly_gets_everything_and_may_ask_again(port: int) -> N
             assert read.count(b"x" * 100_000) == 200
 
 
-def test_more_than_there_is_room_for_are_closed(port: int) -> None:
-    held = [connected(port) for _ in range(8)]
+def test_connections_beyond_the_maximum_are_closed(port: int) -> None:
+    sockets = [connected(port) for _ in range(8)]
     try:
         began = time.monotonic()
-        assert is_ended(held[-1])
+        assert is_closed(sockets[-1])
         assert time.monotonic() - began < 0.3
     finally:
-        for each in held:
+        for each in sockets:
             each.close()

@@ -1,4 +1,4 @@
-"""The server says what the commands say, in the shapes that its description names."""
+"""The server returns what the commands print, in the documented schemas."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from typing import Any
 
 import pytest
 
-from citewell.serve import shapes
+from citewell.serve import schemas
 from tests.serve.served import Served, environment
 
 CONTEXT = "Boats were first counted from photographs [?] of a harbour."
 
 
 def citewell(library: Path, *arguments: str) -> Any:
-    """What a command prints with --json."""
+    """The output of a command with --json."""
     command = [sys.executable, "-m", "citewell", *arguments, "--json"]
     done = subprocess.run(command, capture_output=True, check=True, env=environment(CITEWELL_LIBRARY=str(library)))
     return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("pipeline", ["fast", "best"])
-def test_suggestions_are_those_of_the_command(served: Served, shelf: Path, pipeline: str) -> None:
-    asked = {"title": "Gulls", "context": CONTEXT, "k": 3, "pipeline": pipeline}
-    answer = served.client.post("/api/suggest", json=asked)
+def test_suggest_returns_what_the_command_prints(served: Served, library_folder: Path, pipeline: str) -> None:
+    body = {"title": "Gulls", "context": CONTEXT, "k": 3, "pipeline": pipeline}
+    answer = served.client.post("/api/suggest", json=body)
     assert answer.status_code == 200
     command = ("suggest", "--title", "Gulls", "--context", CONTEXT, "-k", "3", "--pipeline", pipeline)
-    assert answer.json() == citewell(shelf, *command)
-    found = shapes.Suggestions.model_validate(answer.json())
-    assert found.suggestions[0].title == "Counting boats in the harbour"
+    assert answer.json() == citewell(library_folder, *command)
+    results = schemas.Suggestions.model_validate(answer.json())
+    assert results.suggestions[0].title == "Counting boats in the harbour"
 
 
-def test_filters_and_what_is_cited_already_are_heeded(served: Served) -> None:
-    def ids(**given: Any) -> set[str]:
-        asked = {"title": "boats gulls harbour", "pipeline": "fast", **given}
-        return {each["id"] for each in served.client.post("/api/suggest", json=asked).json()["suggestions"]}
+def test_filters_and_excluded_papers(served: Served) -> None:
+    def ids(**fields: Any) -> set[str]:
+        body = {"title": "boats gulls harbour", "pipeline": "fast", **fields}
+        return {each["id"] for each in served.client.post("/api/suggest", json=body).json()["suggestions"]}
 
     everything = ids()
     assert len(everything) == 4
@@ -47,31 +47,31 @@ def test_filters_and_what_is_cited_already_are_heeded(served: Served) -> None:
     assert ids(exclude=["harbour"]) == everything - {"harbour"}
 
 
-def test_search_is_that_of_the_command(served: Served, shelf: Path) -> None:
+def test_search_returns_what_the_command_prints(served: Served, library_folder: Path) -> None:
     question = "are gulls mistaken for boats?"
     answer = served.client.post("/api/search", json={"question": question, "k": 2, "pipeline": "fast", "snippets": 1})
-    assert answer.json() == citewell(shelf, "search", question, "-k", "2", "--pipeline", "fast", "--snippets", "1")
-    found = shapes.Search.model_validate(answer.json())
-    passage = found.papers[0].sentences[0]
-    assert passage.text == "Gulls are mistaken for boats."
-    assert passage.end - passage.begin == len(passage.text)
-    assert "gulls" in passage.words
+    assert answer.json() == citewell(library_folder, "search", question, "-k", "2", "--pipeline", "fast", "--snippets", "1")
+    results = schemas.Search.model_validate(answer.json())
+    sentence = results.papers[0].sentences[0]
+    assert sentence.text == "Gulls are mistaken for boats."
+    assert sentence.end - sentence.begin == len(sentence.text)
+    assert "gulls" in sentence.words
 
 
-def test_what_the_library_holds(served: Served, shelf: Path) -> None:
-    found = served.client.get("/api/library").json()
-    years = found.pop("years")
+def test_library_info(served: Served, library_folder: Path) -> None:
+    info = served.client.get("/api/library").json()
+    years = info.pop("years")
     assert years == {"2015": 1, "2017": 1, "2019": 1, "2021": 1}
-    known = citewell(shelf, "library", "info")
-    assert {**found, "bytes": 0} == {**known, "bytes": 0}  # a log of SQLite's may come and go
-    shapes.LibraryInfo.model_validate({**found, "years": years})
-    assert served.client.get("/api/pipelines").json() == citewell(shelf, "pipelines")
+    known = citewell(library_folder, "library", "info")
+    assert {**info, "bytes": 0} == {**known, "bytes": 0}  # SQLite's log may come and go
+    schemas.LibraryInfo.model_validate({**info, "years": years})
+    assert served.client.get("/api/pipelines").json() == citewell(library_folder, "pipelines")
     health = served.client.get("/api/health").json()
     assert (health["status"], health["papers"]) == ("ok", 4)
 
 
-def test_a_paper_by_any_of_its_names(served: Served, shelf: Path) -> None:
-    known = citewell(shelf, "show", "harbour")
+def test_a_paper_by_any_of_its_ids(served: Served, library_folder: Path) -> None:
+    known = citewell(library_folder, "show", "harbour")
     for name in (
         "harbour",
         "doi:10.1000/harbour",
@@ -80,7 +80,7 @@ def test_a_paper_by_any_of_its_names(served: Served, shelf: Path) -> None:
         "https://doi.org/10.1000/harbour",
     ):
         assert served.client.get(f"/api/papers/{name}").json() == known
-    assert {each["title"] for each in shapes.WholePaper.model_validate(known).model_dump()["cited_by"]} == {
+    assert {each["title"] for each in schemas.PaperRecord.model_validate(known).model_dump()["cited_by"]} == {
         "Gulls as a source of error",
         "Tides move the boats",
         "A review of harbour photography",
@@ -90,19 +90,19 @@ def test_a_paper_by_any_of_its_names(served: Served, shelf: Path) -> None:
     assert "nobody/knows" in missing.json()["detail"]
 
 
-def test_papers_related_to_one_tell_how(served: Served) -> None:
-    found = shapes.Related.model_validate(served.client.get("/api/papers/doi:10.1000/tides/related?k=3").json())
-    assert "doi:10.1000/tides" not in {each.id for each in found.suggestions}
-    links = {each.title: [reason.text for reason in each.reasons if reason.kind == "link"] for each in found.suggestions}
-    assert links["Counting boats in the harbour"] == ["cited by it"]
-    found = shapes.Related.model_validate(served.client.get("/api/papers/harbour/related").json())
-    assert {text for each in found.suggestions for text in [each.reasons[0].text]} == {"cites it"}
-    assert {each.year for each in found.suggestions} == {2017, 2019, 2021}
+def test_related_papers_state_their_link(served: Served) -> None:
+    related = schemas.Related.model_validate(served.client.get("/api/papers/doi:10.1000/tides/related?k=3").json())
+    assert "doi:10.1000/tides" not in {each.id for each in related.suggestions}
+    links = {each.title: [reason.text for reason in each.reasons if reason.kind == "link"] for each in related.suggestions}
+    assert links["Counting boats in the harbour"] == ["Cited by this paper."]
+    related = schemas.Related.model_validate(served.client.get("/api/papers/harbour/related").json())
+    assert {text for each in related.suggestions for text in [each.reasons[0].text]} == {"Cites this paper."}
+    assert {each.year for each in related.suggestions} == {2017, 2019, 2021}
 
 
-def test_looking_through_the_library(served: Served) -> None:
-    def listed(**given: Any) -> list[str]:
-        page = shapes.PaperPage.model_validate(served.client.get("/api/papers", params=given).json())
+def test_listing_the_library(served: Served) -> None:
+    def listed(**parameters: Any) -> list[str]:
+        page = schemas.PaperPage.model_validate(served.client.get("/api/papers", params=parameters).json())
         assert page.total >= len(page.papers)
         return [each.title for each in page.papers]
 
@@ -116,20 +116,31 @@ def test_looking_through_the_library(served: Served) -> None:
 
 
 @pytest.mark.parametrize("form", ["bibtex", "ris", "csl", "jsonl"])
-def test_papers_leave_as_files(served: Served, shelf: Path, form: str) -> None:
+def test_export(served: Served, library_folder: Path, form: str) -> None:
     answer = served.client.post("/api/export", json={"ids": ["harbour", "tides", "harbour"], "format": form})
     assert answer.headers["content-disposition"].startswith('attachment; filename="papers.')
-    command = [sys.executable, "-m", "citewell", "export", "harbour", "tides", "--format", form, "--library", str(shelf)]
+    command = [
+        sys.executable,
+        "-m",
+        "citewell",
+        "export",
+        "harbour",
+        "tides",
+        "--format",
+        form,
+        "--library",
+        str(library_folder),
+    ]
     assert answer.content == subprocess.run(command, capture_output=True, check=True, env=environment()).stdout
     missing = served.client.post("/api/export", json={"ids": ["harbour", "nobody"]})
     assert missing.status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "told"),
+    ("path", "body", "status", "message"),
     [
         ("/api/suggest", {"title": "boats", "pipeline": "nope"}, 422, "citewell pipelines"),
-        ("/api/suggest", {"title": "  "}, 422, "say what you are writing"),
+        ("/api/suggest", {"title": "  "}, 422, "The query is empty"),
         ("/api/suggest", {"title": "boats", "k": 0}, 422, "k: "),
         ("/api/suggest", {"titel": "boats"}, 422, "titel: "),
         ("/api/suggest", {"title": "boats", "pipeline": "dense-cited"}, 422, "vectors"),
@@ -137,17 +148,17 @@ def test_papers_leave_as_files(served: Served, shelf: Path, form: str) -> None:
         ("/api/export", {"ids": []}, 422, "ids: "),
     ],
 )
-def test_what_cannot_be_used_is_told_in_a_line(served: Served, path: str, body: object, status: int, told: str) -> None:
+def test_invalid_requests_get_a_one_line_error(served: Served, path: str, body: object, status: int, message: str) -> None:
     answer = served.client.post(path, json=body)
     assert answer.status_code == status
-    assert told in answer.json()["detail"]
+    assert message in answer.json()["detail"]
     assert "\n" not in answer.json()["detail"]
 
 
-def test_every_body_and_answer_has_an_example(served: Served) -> None:
-    described = served.client.get("/api/openapi.json").json()
-    used = described["components"]["schemas"]
-    for path, methods in described["paths"].items():
+def test_every_request_and_response_has_an_example(served: Served) -> None:
+    description = served.client.get("/api/openapi.json").json()
+    used = description["components"]["schemas"]
+    for path, methods in description["paths"].items():
         for method, operation in methods.items():
             contents = [operation.get("requestBody", {}), *operation["responses"].values()]
             for content in contents:

@@ -1,4 +1,4 @@
-"""Adding over HTTP: seen at once, refused in a line, and never lost, whatever ends the server."""
+"""Imports over HTTP: searchable immediately, errors in one line, and never lost, however the server ends."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ import httpx
 import pytest
 
 from citewell.library import Library
-from citewell.serve import shapes
+from citewell.serve import schemas
+from citewell.serve.errors import ApiError
 from citewell.serve.jobs import Jobs
-from citewell.serve.messages import RefusedError
 from tests.serve.served import Served, environment, serving
 
 KILLS = int(os.environ.get("CITEWELL_KILLS", "2"))
@@ -36,16 +36,16 @@ def paper(number: int) -> bytes:
 
 
 def titles(served: Served, words: str) -> list[str]:
-    found = served.client.post("/api/suggest", json={"title": words, "pipeline": "fast"}).json()
-    return [each["title"] for each in found["suggestions"]]
+    results = served.client.post("/api/suggest", json={"title": words, "pipeline": "fast"}).json()
+    return [each["title"] for each in results["suggestions"]]
 
 
-def test_what_is_added_is_found_at_once(tmp_path: Path) -> None:
+def test_added_papers_are_searchable_immediately(tmp_path: Path) -> None:
     with serving(tmp_path / "new") as served:
         assert served.client.get("/api/health").json()["papers"] == 0
         assert titles(served, "number1") == []
         job = served.added(("some.jsonl", paper(1) + paper(2)), ("../../etc/other", b"neither fish nor fowl"))
-        shapes.Job.model_validate(job)
+        schemas.Job.model_validate(job)
         assert (job["state"], job["done"]) == ("done", job["total"])
         assert job["result"]["new_papers"] == 2
         assert job["result"]["problems"] == [
@@ -53,7 +53,7 @@ def test_what_is_added_is_found_at_once(tmp_path: Path) -> None:
         ]
         assert titles(served, "number1")[0] == "Paper number1"
 
-        # And so is what another program adds.
+        # And so are papers that another program adds.
         source = tmp_path / "more.jsonl"
         source.write_bytes(paper(3))
         add = [sys.executable, "-m", "citewell", "add", str(source), "--library", str(tmp_path / "new")]
@@ -64,8 +64,8 @@ def test_what_is_added_is_found_at_once(tmp_path: Path) -> None:
         assert served.client.get("/api/jobs/nope").status_code == 404
 
         failed = served.added(("empty.bib", b"  "))
-        assert (failed["state"], failed["message"]) == ("failed", "nothing could be taken: the file is empty")
-    # What was uploaded is gone; nothing lies where the client's names point.
+        assert (failed["state"], failed["message"]) == ("failed", "Nothing could be imported: the file is empty")
+    # The uploads are deleted; nothing was written to the client's names.
     assert sorted(path.name for path in (tmp_path / "new" / "jobs").glob("*/*")) == ["job.json", "job.json"]
     assert not (tmp_path / "etc").exists()
 
@@ -77,48 +77,48 @@ def test_a_job_waits_for_another_writer(tmp_path: Path) -> None:
         with writing(tmp_path / "new"):
             job = served.client.post("/api/add", files={"files": ("x.jsonl", paper(1))}).json()["job"]
             end = time.monotonic() + 30
-            while "being written by" not in (found := served.client.get(f"/api/jobs/{job}").json())["message"]:
-                assert time.monotonic() < end, found
+            while "being written by" not in (state := served.client.get(f"/api/jobs/{job}").json())["message"]:
+                assert time.monotonic() < end, state
                 time.sleep(0.05)
-            assert found["state"] in ("waiting", "running")
+            assert state["state"] in ("waiting", "running")
         assert served.finished(job)["state"] == "done"
 
 
-def adding(served: Served) -> int:
-    """The process that works at a job, once there is one."""
+def import_process(served: Served) -> int:
+    """The process of the running job, once there is one."""
     end = time.monotonic() + 30
     while time.monotonic() < end:
         for child in served.children():
-            if "citewell.serve.adding" in child:
+            if "citewell.serve.import_job" in child:
                 return int(child.split()[0])
-    raise AssertionError("no process works at the job")
+    raise AssertionError("no process runs the job")
 
 
-def test_a_job_whose_process_is_killed_is_taken_up_again(tmp_path: Path) -> None:
-    """As where a system that shuts down tells all processes of a service to end, the server being the last to hear it."""
+def test_a_job_whose_process_is_killed_is_restarted(tmp_path: Path) -> None:
+    """As when a system shuts down and signals all processes of a service, the server last."""
     many = b"".join(map(paper, range(3000)))
     with serving(tmp_path / "new") as served:
         job = served.client.post("/api/add", files={"files": ("x.jsonl", many)}).json()["job"]
-        os.kill(adding(served), signal.SIGTERM)
+        os.kill(import_process(served), signal.SIGTERM)
         ended = served.finished(job)
         assert (ended["state"], ended["result"]["papers"]) == ("done", 3000)
 
-        # One that no process survives ends all the same, and so does the next one.
+        # A job that kills every process fails, and the next one runs.
         job = served.client.post("/api/add", files={"files": ("x.jsonl", paper(1))}).json()["job"]
         while served.client.get(f"/api/jobs/{job}").json()["state"] not in ("done", "failed"):
             for child in served.children():
-                if "citewell.serve.adding" in child:
+                if "citewell.serve.import_job" in child:
                     os.kill(int(child.split()[0]), signal.SIGKILL)
         ended = served.finished(job)
-        assert ended["state"] == "failed" and "without a word" in ended["message"]
+        assert ended["state"] == "failed" and "without a result" in ended["message"]
         assert served.added(("x.jsonl", paper(4000)))["state"] == "done"
 
 
-def test_nothing_of_an_upload_is_left_behind(tmp_path: Path) -> None:
+def test_uploads_are_deleted(tmp_path: Path) -> None:
     jobs = tmp_path / "new" / "jobs"
     with serving(tmp_path / "new") as served:
         job = served.added(("x.jsonl", paper(1)))["id"]
-    # A server was killed after it had noted the end of the job, and while it took in another.
+    # A server was killed after it had recorded the end of the job, while it received another upload.
     (jobs / job / f"{job}-0").write_bytes(paper(1))
     (jobs / job / "citewell-copy").mkdir()
     (jobs / "20260101-000000-00000000.part").mkdir()
@@ -127,24 +127,24 @@ def test_nothing_of_an_upload_is_left_behind(tmp_path: Path) -> None:
         assert sorted(str(path.relative_to(jobs)) for path in jobs.rglob("*")) == [job, f"{job}/job.json", "server.lock"]
 
 
-def test_files_that_cannot_be_kept_do_not_fill_the_disk(tmp_path: Path) -> None:
+def test_files_that_cannot_be_stored_do_not_fill_the_disk(tmp_path: Path) -> None:
     class Damaged(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     Library(tmp_path / "new").take([])
     jobs = Jobs(tmp_path / "new")
-    jobs.claim()
+    jobs.lock()
     added = jobs.add([("a.bib", io.BytesIO(paper(1))), ("b.bib", Damaged())])
     # In a thread of its own: the browser of other tests may have a loop in this one.
-    with pytest.raises(RefusedError, match="No space left") as refused, ThreadPoolExecutor(1) as thread:
+    with pytest.raises(ApiError, match="No space left") as raised, ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, added).result()
-    assert refused.value.status == 507
+    assert raised.value.status == 507
     assert [path.name for path in (tmp_path / "new" / "jobs").iterdir()] == ["server.lock"]
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
-def test_it_ends_cleanly_when_asked(tmp_path: Path, ending: signal.Signals) -> None:
+def test_the_server_stops_cleanly_on_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
     with serving(tmp_path / "new") as served:
         children = served.children()
         assert len(children) >= 2
@@ -154,11 +154,11 @@ def test_it_ends_cleanly_when_asked(tmp_path: Path, ending: signal.Signals) -> N
         assert not Path(f"/proc/{child.split()[0]}").exists()
 
 
-def test_killed_under_load_it_loses_no_paper(tmp_path: Path) -> None:
-    """Clients add and ask without a pause; the server is killed, started again, killed again. What it has taken is there."""
+def test_a_server_killed_under_load_loses_no_paper(tmp_path: Path) -> None:
+    """Clients add papers and query without a pause while the server is killed and restarted. No acknowledged paper is lost."""
     library = tmp_path / "new"
     chance = random.Random(3)
-    taken: dict[str, int] = {}
+    accepted: dict[str, int] = {}
     done: set[str] = set()
     number = iter(range(1_000_000))
 
@@ -169,7 +169,7 @@ def test_killed_under_load_it_loses_no_paper(tmp_path: Path) -> None:
                 try:
                     answer = client.post("/api/add", files={"files": ("x.jsonl", paper(this))})
                     if answer.status_code == 202:
-                        taken[answer.json()["job"]] = this
+                        accepted[answer.json()["job"]] = this
                     client.post("/api/suggest", json={"title": f"ships number{this}", "pipeline": "fast"})
                     done.update(each["id"] for each in client.get("/api/jobs").json() if each["state"] == "done")
                 except httpx.TransportError:
@@ -186,18 +186,18 @@ def test_killed_under_load_it_loses_no_paper(tmp_path: Path) -> None:
             stop.set()
             for client in clients:
                 client.join()
-        with Library(library) as found:  # what was said to be done is there, before anything is taken up again
-            assert all(found.store.find(f"p{taken[job]}") is not None for job in done if job in taken)
-    assert taken
+        with Library(library) as opened:  # jobs reported as done are complete before anything is resumed
+            assert all(opened.store.find(f"p{accepted[job]}") is not None for job in done if job in accepted)
+    assert accepted
     with serving(library) as served:
         end = time.monotonic() + 120
         while any(each["state"] != "done" for each in served.client.get("/api/jobs").json()):
             assert time.monotonic() < end
             time.sleep(0.2)
-        # Everything that was acknowledged, done or not, is there and can be found.
-        for this in taken.values():
+        # Everything that was acknowledged, done or not, is in the library and searchable.
+        for this in accepted.values():
             assert served.client.get(f"/api/papers/p{this}").status_code == 200
-        last = max(taken.values())
+        last = max(accepted.values())
         assert f"Paper number{last}" in titles(served, f"number{last}")
-    with Library(library) as found:
-        assert found.check().sound
+    with Library(library) as opened:
+        assert opened.check().sound

@@ -1,4 +1,4 @@
-"""Manuscripts over HTTP: exact places, nothing of the server's disk, and archives that mean harm."""
+"""Manuscripts over HTTP: exact positions, no access to the server's disk, and malicious archives."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from citewell.serve import draft_shapes
-from citewell.serve.answering import uploads
-from citewell.serve.messages import RefusedError
+from citewell.serve import draft_schemas
+from citewell.serve.errors import ApiError
+from citewell.serve.handlers import uploads
 from tests.serve.served import Served, environment
 
 LATEX = r"""\documentclass{article}
@@ -41,14 +41,14 @@ def zipped(files: dict[str, str]) -> bytes:
 def sent(served: Served, name: str, data: bytes) -> Any:
     answer = served.client.post("/api/draft/file", files={"file": (name, data)})
     assert answer.status_code == 200, answer.text
-    draft_shapes.DraftFileShape.model_validate(answer.json())
+    draft_schemas.DraftFile.model_validate(answer.json())
     return answer.json()
 
 
-def test_what_stands_where_in_a_text(served: Served) -> None:
+def test_positions_in_a_text(served: Served) -> None:
     answer = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB})
     assert answer.status_code == 200
-    draft_shapes.DraftShape.model_validate(answer.json())
+    draft_schemas.Draft.model_validate(answer.json())
     found = answer.json()
     assert (found["form"], found["title"]) == ("latex", "Boats and gulls")
     assert [LATEX[slot["begin"] : slot["end"]] for slot in found["slots"]] == [r"\cite{}", r"\cite{reis}", r"\cite{nobody}"]
@@ -59,7 +59,7 @@ def test_what_stands_where_in_a_text(served: Served) -> None:
     assert "root:" not in answer.text
 
 
-def test_a_file_brings_its_text_along(served: Served) -> None:
+def test_an_uploaded_file_returns_its_text(served: Served) -> None:
     found = sent(served, "draft.tex", LATEX.encode())
     assert found["text"] == LATEX
     assert found["slots"][0]["gap"]
@@ -69,7 +69,7 @@ def test_a_file_brings_its_text_along(served: Served) -> None:
     assert [slot["papers"] for slot in found["slots"]] == [[], ["tides"]]
 
 
-def test_a_project_brings_its_files_along(served: Served) -> None:
+def test_an_uploaded_project_returns_its_files(served: Served) -> None:
     main = LATEX.replace("/etc/passwd", "parts/more")
     project = {
         "paper/main.tex": main,
@@ -85,7 +85,7 @@ def test_a_project_brings_its_files_along(served: Served) -> None:
     assert [entry["id"] for entry in found["bibliography"]] == ["gulls"]
 
 
-def test_chosen_papers_come_into_text_and_bibliography(served: Served) -> None:
+def test_chosen_papers_are_inserted_into_text_and_bibliography(served: Served) -> None:
     found = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB}).json()
     first, second, _ = found["slots"]
     choices = [
@@ -94,7 +94,7 @@ def test_chosen_papers_come_into_text_and_bibliography(served: Served) -> None:
     ]
     answer = served.client.post("/api/accept", json={"text": LATEX, "form": "latex", "choices": choices, "bibliography": BIB})
     assert answer.status_code == 200, answer.text
-    accepted = draft_shapes.AcceptedShape.model_validate(answer.json())
+    accepted = draft_schemas.AcceptedDraft.model_validate(answer.json())
     harbour, tides = accepted.keys["doi:10.1000/harbour"], accepted.keys["tides"]
     assert accepted.keys["gulls"] == "reis"  # which its bibliography has already
     assert f"photographs \\cite{{{harbour}, reis}}." in accepted.text
@@ -105,16 +105,16 @@ def test_chosen_papers_come_into_text_and_bibliography(served: Served) -> None:
     assert [slot["papers"] for slot in again["slots"]] == [["harbour", "gulls"], ["gulls", "tides"], []]
 
 
-def test_a_check_is_that_of_the_command(served: Served, shelf: Path, tmp_path: Path) -> None:
+def test_check_returns_what_the_command_prints(served: Served, library_folder: Path, tmp_path: Path) -> None:
     claims = "It is well known that gulls disturb the counting of boats. Previous studies have shown that tides move them."
     draft = LATEX.replace("Gulls disturb", f"{claims} Gulls disturb").replace("\\input{/etc/passwd}\n", "")
     (tmp_path / "draft.tex").write_text(draft)
     (tmp_path / "refs.bib").write_text(BIB)
-    command = [sys.executable, "-m", "citewell", "check", "draft.tex", "--json", "--library", str(shelf)]
+    command = [sys.executable, "-m", "citewell", "check", "draft.tex", "--json", "--library", str(library_folder)]
     done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment())
     known = json.loads(done.stdout)
     answer = served.client.post("/api/check", json={"text": draft, "bibliography": BIB})
-    found = draft_shapes.Findings.model_validate(answer.json())
+    found = draft_schemas.Findings.model_validate(answer.json())
     assert found.counts == known["counts"]
     assert found.counts["missing-key"] == 1
     for ours, theirs in zip(answer.json()["findings"], known["findings"], strict=True):
@@ -123,7 +123,7 @@ def test_a_check_is_that_of_the_command(served: Served, shelf: Path, tmp_path: P
     assert draft[missing.begin : missing.end] == r"\cite{nobody}"
 
 
-def test_a_choice_that_cannot_be_taken_is_told(served: Served) -> None:
+def test_an_invalid_choice_is_reported(served: Served) -> None:
     for choice, status in (
         ({"begin": 5, "end": 10**9, "ids": ["tides"]}, 422),
         ({"begin": 5, "end": 5, "ids": ["nobody"]}, 404),
@@ -133,56 +133,56 @@ def test_a_choice_that_cannot_be_taken_is_told(served: Served) -> None:
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../../../../../../etc/passwd", "parts/../../../../../etc/passwd"])
-def test_a_project_takes_in_nothing_from_elsewhere(served: Served, path: str) -> None:
+def test_a_project_cannot_include_files_outside_of_it(served: Served, path: str) -> None:
     data = zipped({"main.tex": LATEX.replace("/etc/passwd", path), "parts/x.tex": "x", path: "root:of:the:archive"})
     answer = served.client.post("/api/draft/file", files={"file": ("x.zip", data)})
     assert answer.status_code == 200
     assert "root:" not in answer.text
 
 
-def test_archives_that_mean_harm_are_refused() -> None:
+def test_malicious_archives_are_rejected() -> None:
     bomb = zipped({"main.tex": "a" * 60_000_000})
     assert len(bomb) < 100_000
-    with pytest.raises(RefusedError, match="more than 50 MB") as refused:
+    with pytest.raises(ApiError, match="more than 50 MB") as raised:
         uploads.read_upload("bomb.zip", bomb)
-    assert refused.value.status == 413
+    assert raised.value.status == 413
     link = zipfile.ZipInfo("main.tex")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr(link, "/etc/passwd")
-    with pytest.raises(RefusedError, match="holds no"):
+    with pytest.raises(ApiError, match="contains no"):
         uploads.read_upload("link.zip", out.getvalue())
     for names in (["a.tex", "a.tex/b.tex"], ["a.tex/b.tex", "a.tex"]):
-        with pytest.raises(RefusedError, match="in the way"):
+        with pytest.raises(ApiError, match="both a file and a folder"):
             uploads.read_upload("x.zip", zipped(dict.fromkeys(names, "x")))
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 @pytest.mark.parametrize("inner", ["main.tex", "word/document.xml"])
-def test_methods_that_unpack_everything_at_once_are_refused(method: int, inner: str) -> None:
-    """Of these a few hundred bytes become gigabytes before anybody can count them."""
+def test_compression_without_streaming_is_rejected(method: int, inner: str) -> None:
+    """With these methods a few hundred bytes become gigabytes before they can be counted."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         archive.writestr(inner, "a" * 1_000_000)
-    with pytest.raises(RefusedError, match="not packed by Deflate"):
+    with pytest.raises(ApiError, match="not packed by Deflate"):
         uploads.read_upload("x.zip", out.getvalue())
 
 
-def test_what_is_no_manuscript_is_told(served: Served) -> None:
+def test_files_that_are_not_manuscripts_are_reported(served: Served) -> None:
     damaged = zipped({"main.tex": LATEX * 50})
     damaged = damaged[:200] + b"\xff" * 40 + damaged[240:]
-    for name, data, told in (
+    for name, data, message in (
         ("x.bin", b"\x00\x01\x02", "is not a text file"),
         ("x.txt", b" \n", "is empty"),
         ("x.zip", damaged, "damaged"),
         ("x.zip", damaged[:300], "damaged"),
-        ("x.zip", zipped({"a.png": "x"}), "holds no"),
+        ("x.zip", zipped({"a.png": "x"}), "contains no"),
         ("x.zip", zipped({"\u00e4.tex": "x"}).replace("\u00e4".encode(), b"\xff\xfe"), "damaged"),
         ("x.zip", zipped({"\u00e4.tex": "x"}).replace("\u00e4".encode(), b"\xff\xfe", 1), "damaged"),
         ("x.docx", zipped({"word/document.xml": "<not xml"}), "damaged Word file"),
     ):
         answer = served.client.post("/api/draft/file", files={"file": (name, data)})
         assert answer.status_code == 422, (name, answer.text)
-        assert told in answer.json()["detail"]
+        assert message in answer.json()["detail"]
         assert "/tmp" not in answer.json()["detail"]

@@ -1,1 +1,1 @@
-"""What can be asked over HTTP: one module for each subject."""
+"""The API's routes, one module per subject."""

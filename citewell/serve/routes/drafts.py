@@ -1,4 +1,4 @@
-"""Manuscripts: read, checked, and given back with citations in them."""
+"""Manuscripts: parse them, check them, insert citations."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ from typing import Annotated
 
 from fastapi import APIRouter, File, Request, Response, UploadFile
 
-from citewell.serve import draft_shapes
-from citewell.serve.desk import OneDesk
-from citewell.serve.routes.naming import called
+from citewell.serve import draft_schemas
+from citewell.serve.app_state import State
+from citewell.serve.routes.file_names import display_name
 
 router = APIRouter(tags=["drafts"])
 
 
-@router.post("/api/draft", response_model=draft_shapes.DraftShape)
-async def draft(body: draft_shapes.DraftBody, request: Request, desk: OneDesk) -> Response:
-    """What stands where in a manuscript: paragraphs, sentences, citations and gaps. No file that it names is opened."""
-    return await desk.ask(request, "draft", body.model_dump())
+@router.post("/api/draft", response_model=draft_schemas.Draft)
+async def draft(body: draft_schemas.DraftRequest, request: Request, state: State) -> Response:
+    """The paragraphs, sentences, citations and gaps of a manuscript. Files that it names are not opened."""
+    return await state.call(request, "draft", body.model_dump())
 
 
-@router.post("/api/draft/file", response_model=draft_shapes.DraftFileShape)
+@router.post("/api/draft/file", response_model=draft_schemas.DraftFile)
 async def draft_file(
     file: Annotated[UploadFile, File(description="A .tex, .md, .qmd, .txt or .docx file, or a .zip of a LaTeX project.")],
     request: Request,
-    desk: OneDesk,
+    state: State,
 ) -> Response:
-    """The same for a file, and its text."""
-    return await desk.ask(request, "draft-file", {"name": called(file)}, await file.read())
+    """The same for an uploaded file, and its text."""
+    return await state.call(request, "draft-file", {"name": display_name(file)}, await file.read())
 
 
-@router.post("/api/check", response_model=draft_shapes.Findings)
-async def check(body: draft_shapes.DraftBody, request: Request, desk: OneDesk) -> Response:
-    """An audit: claims without a citation, entries never cited, keys that are missing, duplicates, disagreements."""
-    return await desk.ask(request, "check", body.model_dump(), lane="checks")
+@router.post("/api/check", response_model=draft_schemas.Findings)
+async def check(body: draft_schemas.DraftRequest, request: Request, state: State) -> Response:
+    """Check a manuscript: claims without a citation, entries that are never cited, missing keys, duplicates, disagreements."""
+    return await state.call(request, "check", body.model_dump(), pool="checks")
 
 
-@router.post("/api/accept", response_model=draft_shapes.AcceptedShape)
-async def accept(body: draft_shapes.AcceptBody, request: Request, desk: OneDesk) -> Response:
-    """The manuscript with citations at the chosen places, and its bibliography with the entries that they need."""
-    return await desk.ask(request, "accept", body.model_dump())
+@router.post("/api/accept", response_model=draft_schemas.AcceptedDraft)
+async def accept(body: draft_schemas.AcceptRequest, request: Request, state: State) -> Response:
+    """Insert citations at the chosen places and add their entries to the bibliography."""
+    return await state.call(request, "accept", body.model_dump())

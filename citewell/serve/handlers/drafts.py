@@ -16,9 +16,9 @@ from citewell.library.library import Library
 from citewell.models import claims
 from citewell.papers import Draft, Place
 from citewell.pipeline.pipeline import pipeline
-from citewell.serve.answering import Given
-from citewell.serve.answering.asking import numbered
-from citewell.serve.answering.uploads import read_upload
+from citewell.serve.handlers import Parameters as Given
+from citewell.serve.handlers.suggest import paper_number as numbered
+from citewell.serve.handlers.uploads import read_upload
 
 
 def draft(library: Library, given: Given, attached: bytes = b"") -> object:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.serve.shapes import Name, example
+from citewell.serve.schemas import Name, example
 
 _TEXT = "Counting boats\n\nBoats were first counted from photographs [?]."
 
@@ -14,7 +14,7 @@ _TEXT = "Counting boats\n\nBoats were first counted from photographs [?]."
 # -- what is taken ------------------------------------------------------------------------------------------------------
 
 
-class DraftBody(BaseModel):
+class DraftRequest(BaseModel):
     """A manuscript as text."""
 
     model_config = example(text=_TEXT, form="text")
@@ -32,7 +32,7 @@ class Choice(BaseModel):
     ids: list[Name] = Field(min_length=1, max_length=50)
 
 
-class AcceptBody(DraftBody):
+class AcceptRequest(DraftRequest):
     """A manuscript, and what to cite where."""
 
     model_config = example(text=_TEXT, form="markdown", choices=[{"begin": 58, "end": 61, "ids": ["doi:10.1000/harbour"]}])
@@ -42,7 +42,7 @@ class AcceptBody(DraftBody):
 # -- what is given ------------------------------------------------------------------------------------------------------
 
 
-class SentenceShape(BaseModel):
+class DraftSentence(BaseModel):
     file: str = Field(description="The file of the project that it stands in; empty for the main one.")
     begin: int = Field(description="Code points into the text.")
     end: int
@@ -50,12 +50,12 @@ class SentenceShape(BaseModel):
     cited: bool
 
 
-class ParagraphShape(BaseModel):
+class Paragraph(BaseModel):
     file: str
     begin: int
     end: int
     section: str
-    sentences: list[SentenceShape]
+    sentences: list[DraftSentence]
 
 
 class SlotShape(BaseModel):
@@ -72,7 +72,7 @@ class SlotShape(BaseModel):
     note: str
 
 
-class EntryShape(BaseModel):
+class BibliographyEntry(BaseModel):
     """An entry of the draft's bibliography."""
 
     key: str
@@ -121,7 +121,7 @@ _GAP: dict[str, Any] = {
 }
 
 
-class DraftShape(BaseModel):
+class Draft(BaseModel):
     """What stands where in a manuscript."""
 
     model_config = example(**_GAP)
@@ -129,12 +129,12 @@ class DraftShape(BaseModel):
     title: str
     abstract: str
     authors: list[str]
-    paragraphs: list[ParagraphShape]
+    paragraphs: list[Paragraph]
     slots: list[SlotShape]
-    bibliography: list[EntryShape]
+    bibliography: list[BibliographyEntry]
 
 
-class DraftFileShape(DraftShape):
+class DraftFile(Draft):
     model_config = example(**_GAP, text=_TEXT, files={})
     text: str = Field(description="The manuscript's text; of a Word file, what was made of it.")
     files: dict[str, str] = Field(description="Further files of a project that the manuscript takes in, by their names.")
@@ -179,7 +179,7 @@ class Findings(BaseModel):
     notes: list[str] = Field(description="What could not be checked, and why.")
 
 
-class AcceptedShape(BaseModel):
+class AcceptedDraft(BaseModel):
     """A manuscript with citations in it."""
 
     model_config = example(

@@ -1,7 +1,7 @@
-"""The bodies that are taken and given, as the OpenAPI description has them, each with an example.
+"""The JSON bodies of requests and responses, as the OpenAPI description shows them, each with an example.
 
-What is taken is checked against them. What is given is made by `citewell.serialize`, which the commands use too; tests hold it
-against these shapes.
+Requests are validated against these models. Responses are built by `citewell.serialize`, which the commands use too; tests
+check them against these models.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from citewell.pipeline.pipeline import DEFAULT
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
 Names = Annotated[list[Name], Field(max_length=500)]
 Year = Annotated[int, Field(ge=0, le=9999)]
-_NAME = Field(DEFAULT, min_length=1, max_length=100, description="One of GET /api/pipelines; 'fast' answers while one types.")
 
 _PAPER: dict[str, Any] = {
     "id": "doi:10.1000/harbour",
@@ -29,68 +28,77 @@ SUGGESTION = {"rank": 1, **_PAPER, "score": 7.25, "reasons": [_REASON]}
 
 
 def example(**shown: Any) -> ConfigDict:
-    """Nothing but what is named is taken, and this is how it may look."""
+    """A model that allows no other fields, with an example."""
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [shown]})
 
 
-# -- what is taken ------------------------------------------------------------------------------------------------------
+# -- requests -----------------------------------------------------------------------------------------------------------
 
 
 class Filters(BaseModel):
-    """Which papers count."""
+    """Which papers to consider, and how."""
 
     since: Year | None = Field(None, description="Only papers of this year or later.")
     before: Year | None = Field(None, description="Only papers from before this year.")
-    venue: str = Field("", max_length=500, description="Only papers whose venue contains this.")
+    venue: str = Field("", max_length=500, description="Only papers whose venue contains this text.")
     exclude: Names = Field(default_factory=list, description="Ids of papers to leave out.")
-    k: int = Field(10, ge=1, le=200, description="How many papers.")
-    pipeline: str = _NAME
+    k: int = Field(10, ge=1, le=200, description="The number of papers to return.")
+    pipeline: str = Field(
+        DEFAULT,
+        min_length=1,
+        max_length=100,
+        description="A name from GET /api/pipelines; 'fast' suits use while typing.",
+    )
 
 
-class SuggestBody(Filters):
-    """What is being written, and where a citation is wanted."""
+class SuggestRequest(Filters):
+    """The text being written, and the gap to fill."""
 
     model_config = example(
         title="Boats and gulls", context="Boats were first counted from photographs [?].", k=5, pipeline="fast"
     )
-    task: Literal["", "global", "local", "paragraph"] = Field("", description="Empty: local with a context, global without.")
+    task: Literal["", "global", "local", "paragraph"] = Field(
+        "", description="Empty means local if there is a context, otherwise global."
+    )
     title: str = Field("", max_length=2_000)
     abstract: str = Field("", max_length=50_000)
-    context: str = Field("", max_length=20_000, description="The text round a gap ([?] or TARGETCIT), or a topic sentence.")
-    authors: Names = Field(default_factory=list, description="Who writes it.")
+    context: str = Field("", max_length=20_000, description="The text around a gap ([?] or TARGETCIT), or a topic sentence.")
+    authors: Names = Field(default_factory=list, description="The authors of the draft.")
     known: Names = Field(
-        default_factory=list, description="Ids of papers that the draft cites elsewhere: they steer the ranking."
+        default_factory=list, description="Ids of papers that the draft cites already; they improve the ranking."
     )
-    only_new: bool = Field(False, description="Whether the known are left out of the suggestions.")
+    only_new: bool = Field(False, description="Whether to leave the known papers out of the suggestions.")
 
 
-class SearchBody(Filters):
+class SearchRequest(Filters):
     """A question or a claim."""
 
     model_config = example(question="do gulls disturb the counting of boats?", k=5, snippets=2, pipeline="fast")
     question: str = Field(min_length=1, max_length=5_000)
-    snippets: int = Field(2, ge=0, le=20, description="How many sentences of each paper.")
+    snippets: int = Field(2, ge=0, le=20, description="The number of sentences to quote per paper.")
 
 
-class ExportBody(BaseModel):
-    """Some papers, and the format of the file."""
+class ExportRequest(BaseModel):
+    """The papers to export and the file format."""
 
     model_config = example(ids=["doi:10.1000/harbour"], format="bibtex")
     ids: list[Name] = Field(min_length=1, max_length=5_000)
     format: Literal["bibtex", "ris", "csl", "jsonl"] = "bibtex"
 
 
-# -- what is given ------------------------------------------------------------------------------------------------------
+# -- responses ----------------------------------------------------------------------------------------------------------
 
 
-class Refusal(BaseModel):
-    """Why a request got no answer, and the fix."""
+class Error(BaseModel):
+    """What is wrong with the request, and how to fix it."""
 
-    model_config = example(detail="there is no pipeline 'nope'; 'citewell pipelines' lists them")
+    model_config = example(detail="There is no pipeline 'nope'; 'citewell pipelines' lists them.")
     detail: str
 
 
 class Health(BaseModel):
+    """The state of the server."""
+
     model_config = example(status="ok", version="0.1.0", papers=27525)
     status: Literal["ok"]
     version: str
@@ -98,7 +106,7 @@ class Health(BaseModel):
 
 
 class LibraryInfo(BaseModel):
-    """What ``citewell library info --json`` says, and the papers of each year."""
+    """The output of ``citewell library info --json``, and the number of papers per year."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -125,7 +133,7 @@ class LibraryInfo(BaseModel):
     sentences: int
     segments: int
     bytes: int
-    folder: str = Field(description="Empty where the client is not on the same machine.")
+    folder: str = Field(description="Empty if the client is on another machine.")
     years: dict[str, int]
 
 
@@ -133,14 +141,14 @@ class PipelineInfo(BaseModel):
     """One named pipeline."""
 
     model_config = ConfigDict(
-        extra="allow", json_schema_extra={"examples": [{"name": "fast", "about": "What answers while typing", "lacks": []}]}
+        extra="allow", json_schema_extra={"examples": [{"name": "fast", "about": "Fast enough while typing", "lacks": []}]}
     )
     name: str
     about: str
-    lacks: list[str] = Field(description="Weights that it needs and that are not there.")
+    lacks: list[str] = Field(description="Models that the pipeline needs and that are not installed.")
 
 
-class Brief(BaseModel):
+class PaperSummary(BaseModel):
     """A paper in a list."""
 
     model_config = example(**_PAPER)
@@ -151,7 +159,7 @@ class Brief(BaseModel):
     venue: str
 
 
-class ReasonShape(BaseModel):
+class Reason(BaseModel):
     """Why a paper is suggested."""
 
     model_config = example(**_REASON)
@@ -160,21 +168,25 @@ class ReasonShape(BaseModel):
     data: list[str]
 
 
-class SuggestionShape(Brief):
+class Suggestion(PaperSummary):
+    """A suggested paper."""
+
     model_config = example(**SUGGESTION)
     rank: int
     score: float
-    reasons: list[ReasonShape]
+    reasons: list[Reason]
 
 
-class QueryShape(BaseModel):
+class Query(BaseModel):
+    """The query as it was searched for."""
+
     title: str
     abstract: str
     context: str
 
 
 class Suggestions(BaseModel):
-    """What ``citewell suggest --json`` says."""
+    """The output of ``citewell suggest --json``."""
 
     model_config = example(
         task="local",
@@ -182,12 +194,12 @@ class Suggestions(BaseModel):
         suggestions=[SUGGESTION],
     )
     task: Literal["global", "local", "paragraph"]
-    query: QueryShape
-    suggestions: list[SuggestionShape]
+    query: Query
+    suggestions: list[Suggestion]
 
 
-class PassageShape(BaseModel):
-    """A sentence that bears on the question."""
+class QuotedSentence(BaseModel):
+    """A sentence of a paper that matches the query."""
 
     text: str
     section: str
@@ -199,14 +211,14 @@ class PassageShape(BaseModel):
     after: str
 
 
-class FoundShape(Brief):
+class SearchPaper(PaperSummary):
     rank: int
     score: float
-    sentences: list[PassageShape]
+    sentences: list[QuotedSentence]
 
 
 class Search(BaseModel):
-    """What ``citewell search --json`` says."""
+    """The output of ``citewell search --json``."""
 
     model_config = example(
         query="do gulls disturb the count?",
@@ -231,19 +243,19 @@ class Search(BaseModel):
         ],
     )
     query: str
-    papers: list[FoundShape]
+    papers: list[SearchPaper]
 
 
 class PaperPage(BaseModel):
-    """Some of the papers of a list, and how many there are."""
+    """One page of a list of papers, and the total number."""
 
     model_config = example(total=1, papers=[_PAPER])
     total: int
-    papers: list[Brief]
+    papers: list[PaperSummary]
 
 
-class WholePaper(BaseModel):
-    """What ``citewell show --json`` says."""
+class PaperRecord(BaseModel):
+    """The output of ``citewell show --json``."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -267,26 +279,26 @@ class WholePaper(BaseModel):
     venue: str
     ids: list[str]
     references: list[dict[str, Any]]
-    cited_by: list[Brief]
+    cited_by: list[PaperSummary]
 
 
 class Related(BaseModel):
-    """The papers nearest to one."""
+    """The papers that are most similar to one paper."""
 
     model_config = example(id="doi:10.1000/gulls", suggestions=[SUGGESTION])
     id: str
-    suggestions: list[SuggestionShape]
+    suggestions: list[Suggestion]
 
 
-class Accepted(BaseModel):
-    """The job that was begun."""
+class JobCreated(BaseModel):
+    """The id of a new job."""
 
     model_config = example(job="20260102-030405-1a2b3c4d")
     job: str
 
 
 class Job(BaseModel):
-    """How far something that takes long has come."""
+    """The progress of a background job."""
 
     model_config = example(
         id="20260102-030405-1a2b3c4d",

@@ -1,0 +1,75 @@
+"""Suggestions, search and related papers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from citewell.library.library import Library
+from citewell.papers import TARGET_MARK, Query, Reason
+from citewell.pipeline.pipeline import pipeline
+from citewell.serialize import of_search, of_suggestion, of_suggestions
+from citewell.serve.errors import ApiError
+from citewell.serve.handlers import Parameters
+
+
+def suggest(library: Library, parameters: Parameters, body: bytes = b"") -> object:
+    """The output of ``citewell suggest --json`` for one query."""
+    query = Query(
+        parameters["task"] or ("local" if parameters["context"] else "global"),
+        parameters["title"],
+        parameters["abstract"],
+        parameters["context"].replace("[?]", TARGET_MARK),
+        parameters["authors"],
+        exclude=parameters["exclude"],
+        known=parameters["known"],
+        only_new=parameters["only_new"],
+        **_filters(parameters),
+    )
+    if not query.text().strip():
+        raise ApiError(422, 'The query is empty; send a "title", an "abstract" or a "context".')
+    return of_suggestions(query, pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"]))
+
+
+def search(library: Library, parameters: Parameters, body: bytes = b"") -> object:
+    """The output of ``citewell search --json``."""
+    query = Query("evidence", context=parameters["question"], exclude=parameters["exclude"], **_filters(parameters))
+    results = pipeline(parameters["pipeline"]).search(library, query, parameters["k"], parameters["snippets"])
+    return of_search(parameters["question"], results)
+
+
+def related(library: Library, parameters: Parameters, body: bytes = b"") -> object:
+    """The papers most similar to one; a reason marks those that cite it or that it cites."""
+    num = paper_number(library, parameters["id"])
+    paper = library.store.papers([num])[num]
+    query = Query("global", paper.title, paper.abstract, authors=paper.authors, exclude=[paper.id])
+    references = {id for reference in library.store.whole(num).references for id in reference.ids}
+    citing = {other.id for other in library.store.papers(library.store.cited_by(num)).values()}
+    chosen = pipeline(parameters["pipeline"])
+    suggestions = chosen.suggest(library, query, parameters["k"]) if query.text().strip() else []
+    for each in suggestions:
+        links = [("Cites this paper.", citing), ("Cited by this paper.", references)]
+        each.reasons[:0] = [Reason("link", text, [paper.id]) for text, linked in links if each.paper.id in linked]
+    return {"id": paper.id, "suggestions": [of_suggestion(each) for each in suggestions]}
+
+
+def warm_up(library: Library, parameters: Parameters, body: bytes = b"") -> object:
+    """Load what a pipeline needs, so that the first request does not have to."""
+    from citewell.library.index import scoring
+    from citewell.library.vectors import search as scanning
+
+    scoring.load_compiled()
+    scanning.load_compiled()
+    pipeline(parameters["pipeline"]).suggest(library, Query("local", "a title", "An abstract.", f"words {TARGET_MARK}."), 5)
+    return {}
+
+
+def paper_number(library: Library, name: str) -> int:
+    """The number of the paper with an id or citation key."""
+    num = library.store.find(name)
+    if num is None:
+        raise ApiError(404, f"The library has no paper {name!r}; POST /api/search finds papers by their text.")
+    return num
+
+
+def _filters(parameters: Parameters) -> dict[str, Any]:
+    return {"since": parameters["since"], "before": parameters["before"], "venue": parameters["venue"]}
