@@ -45,10 +45,10 @@ def of_paper(library: Library, num: int) -> dict[str, Any]:
 
 def of_library(library: Library) -> dict[str, Any]:
     """What ``library info`` says."""
+    from citewell.library.trained_models import trained_models
     from citewell.library.vectors.status import standings
-    from citewell.retrieve.trained import trained
 
-    return {**library.info(), "vectors": standings(library), "models": trained(library)}
+    return {**library.info(), "vectors": standings(library), "models": trained_models(library)}
 
 
 def of_pipelines() -> list[dict[str, Any]]:

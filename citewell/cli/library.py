@@ -12,8 +12,8 @@ from citewell.cli.options import json_option, library_option, print_json, tell
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
+    from citewell.library.trained_models import TrainedModel
     from citewell.library.vectors.status import Standing
-    from citewell.retrieve.trained import Model
 
 _TEXTS = ("own", "cited", "citing", "own+cited", "own+citing", "sentences")
 
@@ -76,7 +76,7 @@ def _rough(seconds: float) -> str:
     return f"about {count:.0f} {unit}{'' if round(count) == 1 else 's'}"
 
 
-def _of_model(model: Model) -> str:
+def _of_model(model: TrainedModel) -> str:
     if model.damage:
         return model.damage
     later = f"; {model.later:,} came later" if model.later else ""

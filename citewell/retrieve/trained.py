@@ -1,105 +1,26 @@
-"""Trained models of a library: arrays in ``DIR/models/NAME``, mapped, and a card that says what they were made from.
-
-The card names the file of arrays that it belongs to and is replaced by a rename, so that a reader sees the old model or the new
-one, whole. Numbers of papers are never reused, so a model stays valid while the library grows: papers that came later have no
-vector until it is trained again.
-"""
+"""Stages that score papers by a model trained on the library (`citewell.library.trained_models` has its files)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from citewell.arrays import Arrays, DamagedFileError, map_arrays
-from citewell.errors import CitewellError
+from citewell.arrays import Arrays
 from citewell.library.library import Library
+from citewell.library.trained_models import load_model, untrained
 from citewell.papers import Ranking, Reason
 from citewell.ranking.query_terms import query_terms
 from citewell.ranking.request import Request
 from citewell.ranking.top_k import best_first
 
-CARD = "card.json"
-
 _SHOWN_WORDS = 5
 
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int64]
-
-
-class Card(msgspec.Struct):
-    """What a file of arrays is."""
-
-    file: str
-    bytes: int
-    about: dict[str, Any] = {}
-    """The recipe, the papers and contexts trained on, the seconds it took, the version of citewell."""
-
-
-def model_folder(library: Library, name: str) -> Path:
-    return library.folder / "models" / name
-
-
-def read_card(folder: Path) -> Card | None:
-    """The card of a folder of arrays, None where there is none that can be read."""
-    try:
-        return msgspec.json.decode((folder / CARD).read_bytes(), type=Card)
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def load_model(library: Library, name: str) -> Arrays:
-    """The arrays of a model, or one line that says how to get it."""
-    folder = model_folder(library, name)
-    advice = f"run 'citewell train {name} --library {library.folder}'"
-    card = read_card(folder)
-    if card is None:
-        raise CitewellError(f"{library.folder} has no model {name!r}; {advice}")
-    try:
-        return _mapped(folder / card.file, card.bytes)
-    except DamagedFileError as error:
-        raise CitewellError(f"the model {name!r} of {library.folder} is damaged ({error}); {advice}") from None
-
-
-@lru_cache(maxsize=16)
-def _mapped(path: Path, size: int) -> Arrays:
-    return map_arrays(path, size)
-
-
-def untrained(library: Library, name: str) -> int:
-    """How many papers of the library came after the model was trained, and have no vector."""
-    return int((~np.isin(library.index.listed("own"), load_model(library, name)["papers"])).sum())
-
-
-class Model(msgspec.Struct):
-    """A trained model, and how much of its library it knows."""
-
-    name: str
-    papers: int = 0
-    """How many it was trained on."""
-    later: int = 0
-    """How many came after, and have no vector."""
-    damage: str = ""
-    """What is wrong with it, and how to mend that; then the counts are not known."""
-
-
-def trained(library: Library) -> list[Model]:
-    """The models that the library has, by name."""
-    found = []
-    for folder in sorted((library.folder / "models").glob("*/")):
-        if read_card(folder) is not None:
-            try:
-                papers = len(load_model(library, folder.name)["papers"])
-                found.append(Model(folder.name, papers, untrained(library, folder.name)))
-            except CitewellError as error:
-                found.append(Model(folder.name, damage=str(error)))
-    return found
 
 
 class Trained(ABC):

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.arrays import Arrays, DamagedFileError, map_arrays, write_arrays
-from citewell.retrieve.trained import CARD, Card, read_card
+from citewell.library.trained_models import CARD, Card, read_card
 
 
 def save(folder: Path, arrays: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]) -> None:

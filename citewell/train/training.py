@@ -15,7 +15,7 @@ from citewell import __version__
 from citewell.arrays import Arrays
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.retrieve.trained import model_folder, read_card
+from citewell.library.trained_models import model_folder, read_card
 from citewell.train.corpus import Corpus, read_corpus
 from citewell.train.monitoring import Unwatched, Watcher
 from citewell.train.recipe import LibraryRecipe, library_recipe

@@ -12,9 +12,9 @@ import pytest
 
 from citewell.cli.library import _of_vectors
 from citewell.library import Library
+from citewell.library.trained_models import model_folder
 from citewell.library.vectors.status import Standing
 from citewell.library.vectors.store import shelf_path
-from citewell.retrieve.trained import model_folder
 from citewell.text.analysis import terms
 from citewell.train.save import save
 from tests.cli.test_commands import citewell

@@ -11,11 +11,11 @@ from citewell.errors import CitewellError
 from citewell.expand.navigate import Navigate
 from citewell.fuse.reciprocal_rank import ReciprocalRank
 from citewell.library import Library
+from citewell.library.trained_models import TrainedModel, load_model, model_folder, trained_models, untrained
 from citewell.papers import Query
 from citewell.pipeline.pipeline import Pipeline, pipeline
 from citewell.ranking.request import Request
 from citewell.retrieve.embedded import Embedded
-from citewell.retrieve.trained import Model, load_model, model_folder, trained, untrained
 from citewell.text.analysis import terms
 from citewell.train.save import save
 
@@ -146,12 +146,12 @@ def test_a_pipeline_has_the_notes_of_those_it_is_made_of_but_none_twice(made_up:
 
 
 def test_the_models_of_a_library_are_listed(made_up: Library) -> None:
-    assert trained(made_up) == [Model("made-up", 3, 1)]
+    assert trained_models(made_up) == [TrainedModel("made-up", 3, 1)]
 
 
 def test_a_damaged_model_is_listed_as_such(made_up: Library) -> None:
     next(model_folder(made_up, "made-up").glob("*.arrays")).unlink()
-    (damaged,) = trained(made_up)
+    (damaged,) = trained_models(made_up)
     assert "is damaged" in damaged.damage and "citewell train made-up" in damaged.damage
 
 

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from citewell.library import Library
+from citewell.library.trained_models import load_model
 from citewell.papers import Query
 from citewell.pipeline.pipeline import pipeline
 from citewell.ranking.request import Request
 from citewell.retrieve.topics import Topics, mixture
-from citewell.retrieve.trained import load_model
 from citewell.train.corpus import read_corpus
 from citewell.train.training import train
 

@@ -17,7 +17,7 @@ from filelock import FileLock
 
 from citewell.errors import CitewellError
 from citewell.library import Library
-from citewell.retrieve.trained import load_model, untrained
+from citewell.library.trained_models import load_model, untrained
 from citewell.train import hyperdoc2vec
 from citewell.train.corpus import Corpus, read_corpus
 from citewell.train.recipe import load_recipe
