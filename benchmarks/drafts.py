@@ -56,7 +56,7 @@ def main() -> None:
             begun = time.process_time()
             draft = read(path)
             seconds = time.process_time() - begun
-            found, counted = Counter(key for slot in draft.slots for key in slot.keys), _counted(draft)
+            found, counted = Counter(key for citation in draft.citations for key in citation.keys), _counted(draft)
             differ |= found != counted or not _exact(draft)
             sizes = (sum(len(text) for file, text in draft.sources.items() if not file.endswith(".bib")), f"{seconds:.2f}")
             sentences = sum(len(each.sentences) for each in draft.paragraphs)
@@ -65,7 +65,7 @@ def main() -> None:
                 *sizes,
                 len(draft.paragraphs),
                 sentences,
-                len(draft.slots),
+                len(draft.citations),
                 found.total(),
                 counted.total(),
             )
@@ -95,7 +95,7 @@ def _counted(draft: Draft) -> Counter[str]:
     for name, text in draft.sources.items():
         if name.endswith((".bib", ".bbl")):
             continue
-        if draft.form == "latex":
+        if draft.format == "latex":
             text = re.sub(r"(?<!\\)%[^\n]*", "", text).partition(r"\end{document}")[0]
             text = text[max(0, text.find(r"\begin{document}")) :]
             text = re.sub(r"\\begin\{(verbatim|lstlisting)\}.*?\\end\{\1\}", "", text, flags=re.DOTALL)
@@ -108,9 +108,9 @@ def _counted(draft: Draft) -> Counter[str]:
 
 def _exact(draft: Draft) -> bool:
     """Whether the source at every place says what was read there."""
-    for slot in draft.slots:
-        written = draft.sources[slot.place.file][slot.place.begin : slot.place.end]
-        if not all(key in written for key in slot.keys):
+    for citation in draft.citations:
+        written = draft.sources[citation.place.file][citation.place.begin : citation.place.end]
+        if not all(key in written for key in citation.keys):
             return False
     for every in draft.paragraphs:
         for sentence in every.sentences:

@@ -143,12 +143,12 @@ class Suggestion:
 
 @dataclass(slots=True)
 class Place:
-    """Where something stands in the source of a draft: ``draft.sources[file][begin:end]``."""
+    """A span of a draft's source: ``draft.sources[file][begin:end]``."""
 
     file: str = ""
-    """The file as the draft names it; empty for the main one."""
+    """The file as the draft names it; empty for the main file."""
     begin: int = 0
-    """Characters (code points) into the text of that file, its line ends as they are."""
+    """Offset into the text of that file, in characters (code points); line ends count as they are in the file."""
     end: int = 0
     line: int = 1
     """The line of `begin`, counted from 1."""
@@ -159,10 +159,10 @@ class DraftSentence:
     """One sentence of a draft."""
 
     text: str
-    """As a person reads it, every citation and gap as `OTHER_MARK`."""
+    """The text without mark-up; every citation and gap is `OTHER_MARK`."""
     place: Place
     cited: bool = False
-    """Whether a citation or a gap stands in it; one that is typed as text, such as "Berg (1931)" or "[3]", counts here too."""
+    """Whether it contains a citation or a gap. A citation typed as text, such as "Berg (1931)" or "[3]", counts too."""
 
 
 @dataclass(slots=True)
@@ -170,51 +170,61 @@ class Paragraph:
     """One paragraph of a draft's running text."""
 
     text: str
-    """As a person reads it, every citation and gap as `OTHER_MARK`."""
+    """The text without mark-up; every citation and gap is `OTHER_MARK`."""
     place: Place
     section: str = ""
-    """The heading that it stands under."""
+    """The heading of its section."""
     sentences: list[DraftSentence] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Slot:
-    """A place in a draft where a citation is wanted or stands."""
+class Citation:
+    """An in-text citation of a draft, or a gap: a place where the author marked that a citation is missing."""
 
     context: str
-    """The text round it; the place itself is `TARGET_MARK`, other citations are `OTHER_MARK`."""
+    """The text around it; the place itself is `TARGET_MARK`, other citations are `OTHER_MARK`."""
     place: Place
     keys: list[str] = field(default_factory=list)
-    """What is cited there; empty for a gap."""
+    """The citation keys; empty for a gap."""
     note: str = ""
-    """What the author wrote to themselves at a gap: the words of a ``\\todo`` or of a comment."""
+    """For a gap, the author's note about what is missing: the text of a ``\\todo`` or of a comment."""
 
     @property
-    def gap(self) -> bool:
-        """Whether a citation is wanted here and none stands."""
+    def is_gap(self) -> bool:
+        """Whether the citation is missing here."""
         return not self.keys
 
 
 @dataclass(slots=True)
 class Draft:
-    """What the user is writing."""
+    """A manuscript that the user is writing."""
 
     title: str = ""
     abstract: str = ""
     authors: list[str] = field(default_factory=list)
-    form: str = "text"
-    """``latex``, ``markdown``, ``docx`` or ``text``."""
+    format: str = "text"
+    """The name of the reader: ``latex``, ``markdown``, ``docx``, ``text``, or that of a plug-in."""
     paragraphs: list[Paragraph] = field(default_factory=list)
     """Running text, captions and notes, without the abstract and without headings."""
-    slots: list[Slot] = field(default_factory=list)
-    """Gaps and citations, in reading order; also those of the abstract, of headings and of tables."""
+    citations: list[Citation] = field(default_factory=list)
+    """Citations and gaps in reading order, including those in the abstract, in headings and in tables."""
     bibliography: dict[str, Paper] = field(default_factory=dict)
-    """What the keys stand for, as the draft's own bibliography says."""
+    """The works in the draft's own bibliography, by key."""
     entries: dict[str, Place] = field(default_factory=dict)
-    """Where those of the bibliography's entries stand that a file of `sources` holds."""
+    """Where each bibliography entry is, for entries in a file of `sources`."""
     listed: list[str] = field(default_factory=list)
-    """Keys that the draft lists without citing them anywhere, as ``\\nocite`` does; ``*`` means all."""
+    """Keys that the draft lists without citing them, as ``\\nocite`` does; ``*`` means all."""
     missing: list[str] = field(default_factory=list)
-    """Files that it names and that could not be opened."""
+    """Files that the draft names and that could not be opened."""
     sources: dict[str, str] = field(default_factory=dict)
-    """The text of each file that was read, bibliographies included; of a Word file, what the reader made of it."""
+    """The text of each file that was read, including bibliographies; for a Word file, the Markdown made from it."""
+
+    @property
+    def gaps(self) -> list[Citation]:
+        """The places where a citation is missing, in reading order."""
+        return [citation for citation in self.citations if citation.is_gap]
+
+    @property
+    def cited_keys(self) -> list[str]:
+        """The keys that the draft cites, each once, in reading order."""
+        return list(dict.fromkeys(key for citation in self.citations for key in citation.keys))

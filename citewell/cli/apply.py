@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import click
 
 from citewell.cli.options import print_json, tell
-from citewell.draft.accept import Choice, accepted, macro_of
-from citewell.draft.entries import keys_for, with_entries
+from citewell.draft.accept import Choice, enclosing_macro, with_citations
+from citewell.draft.entries import assign_keys, with_entries
 from citewell.draft.files import content, decoded
 from citewell.draft.manuscript import Manuscript
 from citewell.draft.patch import Change
-from citewell.draft.queries import Asked
+from citewell.draft.queries import DraftQuery
 from citewell.errors import CitewellError
 from citewell.papers import Paper
 from citewell.pipeline.pipeline import pipeline
@@ -25,7 +25,7 @@ Chosen = dict[int, list[Paper]]
 
 def take_over(
     manuscript: Manuscript,
-    asked: Sequence[Asked],
+    asked: Sequence[DraftQuery],
     accept: Sequence[str],
     take: Sequence[str],
     name: str,
@@ -35,7 +35,7 @@ def take_over(
     """Show what the choices change in the draft and its bibliography, or write it."""
     if not accept and not take:
         raise click.UsageError("say what to write: --accept best, --accept GAP=ID or --take ID")
-    if accept and manuscript.draft.form == "docx":
+    if accept and manuscript.draft.format == "docx":
         raise CitewellError(
             f"{manuscript.path} is a Word file, which is not written to; put entries into a file with --take ID --bib refs.bib,"
             " import that into Zotero or Mendeley, and cite from there"
@@ -44,11 +44,11 @@ def take_over(
     taken = [manuscript.library.paper(each) for each in take]
     papers = list({paper.id: paper for each in (*chosen.values(), taken) for paper in each}.values())
     draft = manuscript.draft
-    keys = keys_for(papers, draft.bibliography, manuscript.cited_keys())
+    keys = assign_keys(papers, draft.bibliography, manuscript.cited_keys())
     gaps = manuscript.gaps()
     choices = [Choice(gaps[gap - 1].place, tuple(keys[paper.id] for paper in found)) for gap, found in chosen.items()]
     changes = _bibliography(manuscript, [paper for paper in papers if keys[paper.id] not in draft.bibliography], keys)
-    changes += [Change.of(manuscript.path_of(file), text) for file, text in accepted(draft, choices).items()]
+    changes += [Change.of(manuscript.path_of(file), text) for file, text in with_citations(draft, choices).items()]
     changes = [change for change in changes if change.old != change.new]
     if write:
         for change in changes:
@@ -66,13 +66,13 @@ def take_over(
         tell(["nothing is written yet; add --write to write it"])
 
 
-def _chosen(manuscript: Manuscript, asked: Sequence[Asked], accept: Sequence[str], name: str) -> Chosen:
+def _chosen(manuscript: Manuscript, asked: Sequence[DraftQuery], accept: Sequence[str], name: str) -> Chosen:
     """The papers to cite at each gap; the library is asked only where no id says which."""
-    gaps = {manuscript.gap_number(each.slot): each for each in asked if each.slot is not None}
+    gaps = {manuscript.gap_number(each.gap): each for each in asked if each.gap is not None}
     chosen: Chosen = {}
     for what in accept:
         for gap, rank, given in _meant(what, gaps, manuscript):
-            if what == "best" and (macro := macro_of(manuscript.draft, manuscript.gaps()[gap - 1])):
+            if what == "best" and (macro := enclosing_macro(manuscript.draft, manuscript.gaps()[gap - 1])):
                 tell([f"gap {gap} stays: it stands in the macro \\{macro}; fill it where that is defined"])
                 continue
             if given:
@@ -89,7 +89,7 @@ def _chosen(manuscript: Manuscript, asked: Sequence[Asked], accept: Sequence[str
     return chosen
 
 
-def _meant(what: str, gaps: dict[int, Asked], manuscript: Manuscript) -> list[tuple[int, int, str]]:
+def _meant(what: str, gaps: dict[int, DraftQuery], manuscript: Manuscript) -> list[tuple[int, int, str]]:
     """The gap, the rank and the id that an ``--accept`` names."""
     if what == "best":
         if not gaps:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from citewell.draft.manuscript import Manuscript
-    from citewell.draft.queries import Asked
+    from citewell.draft.queries import DraftQuery
 
 _FORMATS = ("table", "json", "bibtex", "ris", "csl")
 
@@ -33,7 +33,7 @@ class Answer:
 
     query: Query
     suggestions: list[Suggestion]
-    asked: Asked | None = None
+    asked: DraftQuery | None = None
     manuscript: Manuscript | None = None
 
 
@@ -142,7 +142,7 @@ _NOTHING = {
 }
 
 
-def _answered(manuscript: Manuscript, asked: Sequence[Asked], chosen: Pipeline, size: int) -> list[Answer]:
+def _answered(manuscript: Manuscript, asked: Sequence[DraftQuery], chosen: Pipeline, size: int) -> list[Answer]:
     """What is found for each question of a draft, which may have hundreds."""
     from citewell.cli.progress import Bar
 
@@ -198,8 +198,8 @@ def _result(answer: Answer) -> dict[str, Any]:
     result["query"]["known"] = answer.query.known
     if (place := answer.asked.place) is not None:
         result["place"] = _place(manuscript, place)
-    if answer.asked.slot is not None:
-        result |= {"gap": manuscript.gap_number(answer.asked.slot), "note": answer.asked.slot.note}
+    if answer.asked.gap is not None:
+        result |= {"gap": manuscript.gap_number(answer.asked.gap), "note": answer.asked.gap.note}
     if answer.query.task == "global":
         result["cites"] = [{"key": key, "id": manuscript.cited.get(key)} for key in manuscript.cited_keys()]
     return result
@@ -245,14 +245,14 @@ def print_tables(answers: Sequence[Answer], console: Console | None = None) -> N
 def _heading(answer: Answer) -> str:
     query, at = answer.query, ""
     if answer.asked is not None and answer.manuscript is not None and (place := answer.asked.place) is not None:
-        slot = answer.asked.slot
-        gap = f"Gap {answer.manuscript.gap_number(slot)}, " if slot is not None else ""
-        note = f" ({slot.note})" if slot is not None and slot.note else ""
-        at = f"{gap}{answer.manuscript.path_of(place.file)}:{place.line}{note}: "
+        gap = answer.asked.gap
+        number = f"Gap {answer.manuscript.gap_number(gap)}, " if gap is not None else ""
+        note = f" ({gap.note})" if gap is not None and gap.note else ""
+        at = f"{number}{answer.manuscript.path_of(place.file)}:{place.line}{note}: "
     match query.task:
         case "local":
-            slot = answer.asked.slot if answer.asked is not None else None
-            return f"{at or 'At the gap: '}{shortened(slot.context if slot is not None else query.context)}"
+            gap = answer.asked.gap if answer.asked is not None else None
+            return f"{at or 'At the gap: '}{shortened(gap.context if gap is not None else query.context)}"
         case "paragraph":
             return f"{at}For the paragraph: {shortened(query.context)}"
     return f"For the whole of: {query.title or shortened(query.abstract)}"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from citewell.draft import bibliography, latex, markdown, plain
 from citewell.draft.files import Folder, content, decoded
-from citewell.draft.flow import Flow
-from citewell.draft.resolve import resolved
+from citewell.draft.resolve import resolve_keys
+from citewell.draft.source_text import SourceText
 from citewell.errors import CitewellError
 from citewell.papers import Draft
 
-__all__ = ["FORMS", "form_of", "parse", "read", "resolved"]
+__all__ = ["FORMATS", "detect_format", "parse", "read", "resolve_keys"]
 
-FORMS = ("latex", "markdown", "docx", "text")
+FORMATS = ("latex", "markdown", "docx", "text")
 _OTHER = (
     (b"%pdf-", "a PDF"),
     (b"{\\rtf", "rich text (RTF)"),
@@ -55,23 +55,23 @@ def read(path: Path, within: Path | None = None) -> Draft:
         raise CitewellError(f"{path} is not a text file; save your draft as .tex, .md, .docx or plain text")
     if not text.strip():
         raise CitewellError(f"{path} is empty; put the title on its first line and the text below it")
-    return _parsed(text, form_of(text, path.name), folder)
+    return _parsed(text, detect_format(text, path.name), folder)
 
 
-def parse(text: str, form: str = "", bib: str = "") -> Draft:
+def parse(text: str, format: str = "", bib: str = "") -> Draft:
     """The draft that a text is, with the bibliography `bib`; no file is opened, whatever the text names.
 
     What stands for a Word file is the Markdown that `read` made of it.
     """
-    if form and form not in FORMS:
-        raise CitewellError(f"{form!r} is no form of a draft; choose one of {', '.join(FORMS)}")
-    draft = _parsed(text, form or form_of(text), Folder())
+    if format and format not in FORMATS:
+        raise CitewellError(f"{format!r} is no format of a draft; choose one of {', '.join(FORMATS)}")
+    draft = _parsed(text, format or detect_format(text), Folder())
     if bib:
         bibliography.add(draft, "bibliography.bib", bib)
     return draft
 
 
-def form_of(text: str, name: str = "") -> str:
+def detect_format(text: str, name: str = "") -> str:
     """Which format a text is in."""
     by_name = _SUFFIXES.get(Path(name).suffix.lower(), "")
     if by_name == "latex" or (by_name in ("", "text") and latex.looks_like(text)):
@@ -79,11 +79,11 @@ def form_of(text: str, name: str = "") -> str:
     return "markdown" if by_name == "markdown" or markdown.looks_like(text) else "text"
 
 
-def _parsed(text: str, form: str, folder: Folder) -> Draft:
-    if form == "latex":
+def _parsed(text: str, format: str, folder: Folder) -> Draft:
+    if format == "latex":
         return latex.read(text, folder)
-    if form in ("markdown", "docx"):
+    if format in ("markdown", "docx"):
         draft = markdown.read(text, folder)
-        draft.form = form
+        draft.format = format
         return draft
-    return plain.read(Flow.of(text))
+    return plain.read(SourceText.of(text))

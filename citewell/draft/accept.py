@@ -1,8 +1,8 @@
-"""Putting citations into the text of a draft: at a gap, beside those that stand there, or behind a sentence.
+"""Inserts citations into the text of a draft: at a gap, next to existing citations, or at the end of a sentence.
 
-Pure functions on text, so that a person can look at the difference before a file is written. What stands at a gap says how:
-``\\citep[see][]{}`` gets its keys and keeps the rest, ``[see @?, p. 3]`` likewise, and a ``[?]`` or a ``\\todo`` gives way to a
-citation in the words that the draft uses elsewhere.
+Pure functions on text, so that a person can review the difference before a file is written. The source at a gap decides what
+is written: ``\\citep[see][]{}`` gets the keys and keeps the rest, ``[see @?, p. 3]`` likewise; a ``[?]`` or a ``\\todo`` is
+replaced by a citation in the style that the draft uses elsewhere.
 """
 
 from __future__ import annotations
@@ -16,150 +16,160 @@ from citewell.draft import tex_commands
 from citewell.draft.gaps import is_key
 from citewell.draft.markdown import at_key
 from citewell.errors import CitewellError
-from citewell.papers import Draft, Place, Slot
+from citewell.papers import Citation, Draft, Place
 
 _COMMAND = re.compile(r"\\([A-Za-z@]+)\*?")
 _LAST_BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _AT = re.compile(r"-?@(?:\{[^{}]*\}|\?+|\w[\w:.#$%&+<>~/-]*|(?=[\];,]|$))")
-_STOP = re.compile(r"(?:[.!?,;:\u3002\uff01\uff1f\uff0c]+[\"'”’)\]}]*)?\s*$")
-_NOT_IN_TEXT = re.compile(r"[\s,{}\\\[\];]")
+_SENTENCE_END = re.compile(r"(?:[.!?,;:\u3002\uff01\uff1f\uff0c]+[\"'”’)\]}]*)?\s*$")
+_INVALID_IN_KEY = re.compile(r"[\s,{}\\\[\];]")
+
+Edit = tuple[int, int, str]
+"""Replace the text from the first offset to the second by the string."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is to be cited at a place: that of a slot, a sentence to cite behind, or a mere point in the text."""
+    """Keys to cite at a place: that of a gap or a citation, of a sentence (the keys go to its end), or a point in the text."""
 
     place: Place
     keys: tuple[str, ...]
 
 
-def accepted(draft: Draft, choices: Iterable[Choice]) -> dict[str, str]:
+def with_citations(draft: Draft, choices: Iterable[Choice]) -> dict[str, str]:
     """The new text of each file of the draft that changes."""
-    slots = {(slot.place.file, slot.place.begin, slot.place.end): slot for slot in draft.slots}
-    edits: dict[str, list[tuple[int, int, str]]] = {}
+    by_span = {(each.place.file, each.place.begin, each.place.end): each for each in draft.citations}
+    edits: dict[str, list[Edit]] = {}
     for choice in choices:
         place, keys = choice.place, list(dict.fromkeys(choice.keys))
         if place.file not in draft.sources or not 0 <= place.begin <= place.end <= len(draft.sources[place.file]):
-            raise CitewellError(f"there is no place {place.begin}–{place.end} in {place.file or 'the draft'}; read it anew")
-        if bad := [key for key in keys if not key or _NOT_IN_TEXT.search(key)]:
-            raise CitewellError(f"{bad[0]!r} cannot be a citation key; give it one without spaces, commas and braces")
+            name = place.file or "the draft"
+            raise CitewellError(f"{name} has no position {place.begin}–{place.end}; read the draft again")
+        if invalid := [key for key in keys if not key or _INVALID_IN_KEY.search(key)]:
+            raise CitewellError(f"{invalid[0]!r} is not a valid citation key; remove spaces, commas, brackets and braces")
         if keys:
-            edits.setdefault(place.file, []).append(_edit(draft, slots.get((place.file, place.begin, place.end)), place, keys))
-    return {name: _edited(draft.sources[name], found) for name, found in edits.items()}
+            citation = by_span.get((place.file, place.begin, place.end))
+            edits.setdefault(place.file, []).append(_edit(draft, citation, place, keys))
+    return {name: _edited(draft.sources[name], changes) for name, changes in edits.items()}
 
 
-def _edited(text: str, edits: Sequence[tuple[int, int, str]]) -> str:
-    """`text` with each stretch replaced; of two that overlap the inner one comes first, and the outer is refused."""
+def enclosing_macro(draft: Draft, citation: Citation) -> str:
+    """The name of the author's macro whose definition contains a gap; such a gap cannot be filled at the macro's call."""
+    if draft.format != "latex" or not citation.is_gap or citation.note:
+        return ""
+    command = _COMMAND.match(draft.sources[citation.place.file], citation.place.begin, citation.place.end)
+    if command is None:
+        return ""
+    known = any(test(command[1]) for test in (tex_commands.is_citation, tex_commands.is_gap, tex_commands.is_note))
+    return "" if known else command[1]
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> str:
     last = len(text) + 1
     for begin, end, new in sorted(edits, reverse=True):
         if end > last:
-            raise CitewellError("two choices are for the same place; give all papers of a place in one")
+            raise CitewellError("two choices are for the same place; put all papers for one place into one choice")
         text = text[:begin] + new + text[end:]
         last = begin
     return text
 
 
-def _edit(draft: Draft, slot: Slot | None, place: Place, keys: list[str]) -> tuple[int, int, str]:
-    """What to replace by what."""
-    written = draft.sources[place.file][place.begin : place.end]
-    if slot is None:
-        return _behind(draft, place, written, keys)
-    beside = slot.gap and _is_nested(draft, slot)
-    new = _latex(draft, slot, written, keys, beside) if draft.form == "latex" else _pandoc(slot, written, keys, beside)
-    return place.begin, place.end, new
+def _edit(draft: Draft, citation: Citation | None, place: Place, keys: list[str]) -> Edit:
+    source = draft.sources[place.file][place.begin : place.end]
+    if citation is None:
+        return _at_sentence_end(draft, place, source, keys)
+    nested = citation.is_gap and _is_nested(draft, citation)
+    if draft.format == "latex":
+        return place.begin, place.end, _latex(draft, citation, source, keys, nested)
+    return place.begin, place.end, _pandoc(citation, source, keys, nested)
 
 
-def _behind(draft: Draft, place: Place, written: str, keys: list[str]) -> tuple[int, int, str]:
-    """A citation behind a sentence, before its full stop, or at a point in the text."""
+def _at_sentence_end(draft: Draft, place: Place, source: str, keys: list[str]) -> Edit:
+    """A citation before the full stop of a sentence, or at a point in the text."""
     at = place.end
-    if written and (stop := _STOP.search(written)):
+    if source and (stop := _SENTENCE_END.search(source)):
         at = place.begin + stop.start()
     before = draft.sources[place.file][max(0, at - 1) : at]
-    apart = "" if not before or before.isspace() or before in "~(" else "~" if draft.form == "latex" else " "
-    new = _command(draft, keys) if draft.form == "latex" else _group(keys)
-    return at, at, apart + new
+    space = "" if not before or before.isspace() or before in "~(" else "~" if draft.format == "latex" else " "
+    new = _latex_citation(draft, keys) if draft.format == "latex" else _pandoc_group(keys)
+    return at, at, space + new
 
 
-def _latex(draft: Draft, slot: Slot, written: str, keys: list[str], beside: bool) -> str:
-    if beside:
+def _latex(draft: Draft, citation: Citation, source: str, keys: list[str], nested: bool) -> str:
+    if nested:
         return ", ".join(keys)
-    command = _COMMAND.match(written)
-    if macro := macro_of(draft, slot):
-        raise CitewellError(f"the gap in line {slot.place.line} stands in the macro \\{macro}; fill it where that is defined")
-    cites = command and tex_commands.cites(command[1]) and not tex_commands.is_gap(command[1])
-    if cites and (braces := _for_keys(slot, written)):
-        return written[: braces.start(1)] + _in_braces(slot, braces[1], keys) + written[braces.end(1) :]
-    return _command(draft, keys)
+    if macro := enclosing_macro(draft, citation):
+        raise CitewellError(
+            f"the gap in line {citation.place.line} comes from the macro \\{macro}; fill it in the definition of \\{macro}"
+        )
+    if _is_citation_command(_COMMAND.match(source)) and (braces := _key_braces(citation, source)):
+        return source[: braces.start(1)] + _keys_in_braces(citation, braces[1], keys) + source[braces.end(1) :]
+    return _latex_citation(draft, keys)
 
 
-def _for_keys(slot: Slot, written: str) -> re.Match[str] | None:
-    """The braces of a command that its keys belong in: the last, but where a macro of one's own has an empty one before."""
-    empty = [found for found in _BRACES.finditer(written) if not any(map(is_key, found[1].split(",")))]
-    return empty[-1] if slot.gap and empty else _LAST_BRACES.search(written)
-
-
-def macro_of(draft: Draft, slot: Slot) -> str:
-    """The macro of the author's own in whose definition a gap stands, which cannot be filled where the macro is called."""
-    if draft.form != "latex" or not slot.gap or slot.note:
-        return ""
-    command = _COMMAND.match(draft.sources[slot.place.file], slot.place.begin, slot.place.end)
-    known = command is None or any(said(command[1]) for said in (tex_commands.cites, tex_commands.is_gap, tex_commands.is_note))
-    return "" if known or command is None else command[1]
-
-
-def _pandoc(slot: Slot, written: str, keys: list[str], beside: bool) -> str:
-    command, braces = _COMMAND.match(written), _LAST_BRACES.search(written)
-    if command and braces and tex_commands.cites(command[1]) and not tex_commands.is_gap(command[1]):
-        return written[: braces.start(1)] + _in_braces(slot, braces[1], keys) + written[braces.end(1) :]
-    if beside:
+def _pandoc(citation: Citation, source: str, keys: list[str], nested: bool) -> str:
+    braces = _LAST_BRACES.search(source)
+    if _is_citation_command(_COMMAND.match(source)) and braces:
+        return source[: braces.start(1)] + _keys_in_braces(citation, braces[1], keys) + source[braces.end(1) :]
+    if nested:
         return "; ".join(map(at_key, keys))
-    group = written.startswith("[") and written.endswith("]")
-    if slot.keys:
-        fresh = "; ".join(map(at_key, _new(slot, keys)))
-        if not fresh:
-            return written
-        return f"{written[:-1]}; {fresh}]" if group else f"{written} [{fresh}]"
-    if "@" in written and (placeholder := _AT.search(written)):
-        found = "; ".join(map(at_key, keys)) if group else at_key(keys[0])
-        further = f" {_group(keys[1:])}" if not group and keys[1:] else ""
-        return f"{written[: placeholder.start()]}{found}{further}{written[placeholder.end() :]}"
-    return _group(keys)
+    is_group = source.startswith("[") and source.endswith("]")
+    if citation.keys:
+        added = "; ".join(map(at_key, _new_keys(citation, keys)))
+        if not added:
+            return source
+        return f"{source[:-1]}; {added}]" if is_group else f"{source} [{added}]"
+    if "@" in source and (placeholder := _AT.search(source)):
+        first = "; ".join(map(at_key, keys)) if is_group else at_key(keys[0])
+        others = f" {_pandoc_group(keys[1:])}" if not is_group and keys[1:] else ""
+        return f"{source[: placeholder.start()]}{first}{others}{source[placeholder.end() :]}"
+    return _pandoc_group(keys)
 
 
-def _in_braces(slot: Slot, inside: str, keys: list[str]) -> str:
-    """The keys of a command and the new ones; those that stand there stay as they are written."""
-    there = [key for key in inside.split(",") if is_key(key)]
-    if there and len(there) == len(inside.split(",")):
-        return ", ".join([inside.rstrip(), *_new(slot, keys)])
-    return ", ".join([*(key.strip() for key in there), *_new(slot, keys)])
+def _is_citation_command(command: re.Match[str] | None) -> bool:
+    return command is not None and tex_commands.is_citation(command[1]) and not tex_commands.is_gap(command[1])
 
 
-def _new(slot: Slot, keys: list[str]) -> list[str]:
-    return [key for key in keys if key not in slot.keys]
+def _key_braces(citation: Citation, source: str) -> re.Match[str] | None:
+    """The braces that take the keys: the last pair, or for a gap the last pair without a key, as an author's macro may have."""
+    empty = [braces for braces in _BRACES.finditer(source) if not any(map(is_key, braces[1].split(",")))]
+    return empty[-1] if citation.is_gap and empty else _LAST_BRACES.search(source)
 
 
-def _is_nested(draft: Draft, slot: Slot) -> bool:
-    """Whether a gap stands inside a citation, beside its keys."""
-    place = slot.place
+def _keys_in_braces(citation: Citation, inside: str, keys: list[str]) -> str:
+    """The existing keys of a command, unchanged, and the new ones."""
+    existing = [key for key in inside.split(",") if is_key(key)]
+    if existing and len(existing) == len(inside.split(",")):
+        return ", ".join([inside.rstrip(), *_new_keys(citation, keys)])
+    return ", ".join([*(key.strip() for key in existing), *_new_keys(citation, keys)])
+
+
+def _new_keys(citation: Citation, keys: list[str]) -> list[str]:
+    return [key for key in keys if key not in citation.keys]
+
+
+def _is_nested(draft: Draft, gap: Citation) -> bool:
+    """Whether a gap is inside a citation, next to its keys, as in ``\\cite{one, ?}``."""
+    place = gap.place
     return any(
         other.keys and other.place.file == place.file and other.place.begin < place.begin and place.end < other.place.end
-        for other in draft.slots
+        for other in draft.citations
     )
 
 
-def _command(draft: Draft, keys: list[str]) -> str:
-    """A citation by the command that the draft cites with most often."""
+def _latex_citation(draft: Draft, keys: list[str]) -> str:
+    """A citation by the command that the draft uses most often."""
     used = Counter[str]()
-    for slot in draft.slots:
-        place = slot.place
+    for citation in draft.citations:
+        place = citation.place
         command = _COMMAND.match(draft.sources[place.file], place.begin, place.end)
-        if command and tex_commands.cites(command[1]) and not tex_commands.is_gap(command[1]) and slot.keys:
+        if command is not None and _is_citation_command(command) and citation.keys:
             name = command[1]
             if not (tex_commands.is_textual(name) or "foot" in name or "full" in name or "year" in name or name.endswith("s")):
                 used[name] += 1
     return f"\\{used.most_common(1)[0][0] if used else 'cite'}{{{', '.join(keys)}}}"
 
 
-def _group(keys: Sequence[str]) -> str:
+def _pandoc_group(keys: Sequence[str]) -> str:
     return f"[{'; '.join(map(at_key, keys))}]"

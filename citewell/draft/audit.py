@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from citewell.draft.queries import about, wants_none
-from citewell.draft.resolve import resolved
+from citewell.draft.queries import abstract_or_opening, is_uncited_section
+from citewell.draft.resolve import resolve_keys
 from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years, title_key
 from citewell.models.claims import Claims, Passage, judged
@@ -112,17 +112,19 @@ def audit(
 def not_looked_at(draft: Draft) -> list[str]:
     """What of a draft could not be audited, and why."""
     notes = [f"{name} cannot be opened: what it says is not checked" for name in draft.missing]
-    if not draft.bibliography and any(slot.keys for slot in draft.slots):
+    if not draft.bibliography and any(citation.keys for citation in draft.citations):
         notes.append("the draft has no bibliography that can be read: its keys are not checked")
     return notes
 
 
 def suggest(findings: Sequence[Finding], draft: Draft, library: Library, pipeline: Pipeline, size: int = 3) -> None:
     """Give every sentence that calls for a citation the best papers; what the draft cites elsewhere may be among them."""
-    known = sorted(set(resolved(draft, library).values()))
+    known = sorted(set(resolve_keys(draft, library).values()))
     for finding in findings:
         if finding.kind == "uncited-claim":
-            query = Query("local", draft.title, about(draft), finding.context, authors=list(draft.authors), known=known)
+            query = Query(
+                "local", draft.title, abstract_or_opening(draft), finding.context, authors=list(draft.authors), known=known
+            )
             finding.suggestions = pipeline.suggest(library, query, size)
 
 
@@ -130,7 +132,12 @@ def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:
     passages = [Passage([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
     for paragraph, scores in zip(draft.paragraphs, model.scores(passages), strict=True):
         for at, (sentence, score) in enumerate(zip(paragraph.sentences, scores.tolist(), strict=True)):
-            if score >= threshold and not sentence.cited and judged(sentence.text) and not wants_none(paragraph.section):
+            if (
+                score >= threshold
+                and not sentence.cited
+                and judged(sentence.text)
+                and not is_uncited_section(paragraph.section)
+            ):
                 words = ", ".join(f"\u201c{term}\u201d" for term in model.telling(sentence.text, paragraph.section))
                 message = f"this calls for a citation ({score:.2f}{f', for {words}' if words else ''})"
                 yield Finding("uncited-claim", message, sentence.place, score=round(score, 4), context=_context(paragraph, at))
@@ -152,12 +159,12 @@ def _missing(draft: Draft) -> Iterator[Finding]:
     # An entry without a title is no work that we could suggest, and yet an entry; so is another name for one.
     there = {*draft.bibliography, *draft.entries, *_named_by(draft, _ALIASES)}
     seen: set[str] = set()
-    for slot in draft.slots:
-        for key in slot.keys:
+    for citation in draft.citations:
+        for key in citation.keys:
             if key not in there and key not in seen:
                 seen.add(key)
                 hint = _hint(key, there) if len(seen) <= _HINTS else ""
-                yield Finding("missing-key", f"no entry of the bibliography is called {key!r}{hint}", slot.place, key)
+                yield Finding("missing-key", f"no entry of the bibliography is called {key!r}{hint}", citation.place, key)
 
 
 def _hint(key: str, there: Collection[str]) -> str:
@@ -168,7 +175,7 @@ def _hint(key: str, there: Collection[str]) -> str:
 
 
 def _never_cited(draft: Draft) -> Iterator[Finding]:
-    cited = {key for slot in draft.slots for key in slot.keys} | set(draft.listed)
+    cited = {key for citation in draft.citations for key in citation.keys} | set(draft.listed)
     if "*" in cited:
         return
     aliases, needed = _named_by(draft, _ALIASES), _named_by(draft, _NEEDED)

@@ -22,7 +22,7 @@ from citewell.draft import markdown
 from citewell.draft.archives import archive
 from citewell.draft.docx_citations import Citations
 from citewell.draft.files import Folder
-from citewell.draft.gaps import GAP, asks
+from citewell.draft.gaps import GAP, asks_for_citation
 from citewell.errors import CitewellError
 from citewell.papers import Draft
 
@@ -61,7 +61,7 @@ def read(data: bytes, name: str) -> Draft:
     except (zipfile.BadZipFile, etree.XMLSyntaxError, OSError, ValueError, KeyError, RecursionError) as error:
         raise CitewellError(f"{name} is a damaged Word file ({error}); open it in Word and save it anew") from error
     draft = markdown.read(text, Folder())
-    draft.form = "docx"
+    draft.format = "docx"
     draft.bibliography |= citations.works
     return draft
 
@@ -266,7 +266,7 @@ class _Document:
     def _commented(self, number: str) -> None:
         """A gap where a comment asks for a citation; a comment counts once, where its range ends."""
         note = self._comments.pop(number, "")
-        if asks(note):
+        if asks_for_citation(note):
             self._pieces.append(f" <!-- {note.replace('--', '–').replace('>', '›')} -->")
 
     def _unlit(self) -> None:
@@ -279,7 +279,7 @@ class _Document:
             return
         if (
             not _LETTER.search(said)
-            or (asks(said) and len(said.split()) <= _GAP_WORDS)
+            or (asks_for_citation(said) and len(said.split()) <= _GAP_WORDS)
             or said.strip().upper() in ("XX", "XXX", "TODO")
         ):
             self._pieces[self._lit_from :] = [

@@ -1,4 +1,4 @@
-"""What marks a gap: the ways in which people write that a citation is still missing, in any format."""
+"""Recognises gaps: the ways in which authors mark, in any format, that a citation is missing."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ GAP = re.compile(
     r"|\bTARGETCIT\b",
     re.IGNORECASE,
 )
-"""A gap in running text: ``[?]``, ``[CITATION]``, ``[citation needed]``, ``[cite Berg 1931]``, ``(ref?)`` and the like."""
+"""A gap in running text: ``[?]``, ``[CITATION]``, ``[citation needed]``, ``[cite Berg 1931]``, ``(ref?)`` and similar."""
 
 _ASKS = re.compile(r"\b(?:re)?cit(?:e[sd]?|ing|ations?)\b|\brefs?\b|\breferences?\b|\bsources?\b", re.IGNORECASE)
 _TODO = re.compile(r"^\W*(?:todo|fixme|xxx+|tbd|placeholder)?\W*", re.IGNORECASE)
-_ASKING = re.compile(
+_REQUEST_WORDS = re.compile(
     r"\[[^\[\]]*\]|\b(?:todo|fixme|xxx+|tbd|(?:re)?cit(?:e[sd]?|ing|ations?)|refs?|references?|sources?|papers?|add|insert|find|get"
     r"|look|needs?|needed|missing|required|please|here|there|this|that|these|some|something|someone|somebody|any|more|maybe"
     r"|perhaps|an?|the|for|to|of|on|about|by|from|with|we|i|should|must|which|what|who|e\.g|proper|good|right|check|up|or|others?|said)\b\.?"
     r"|[^\w\s.-]",
     re.IGNORECASE,
 )
-_NO_KEY = re.compile(
+_PLACEHOLDER = re.compile(
     r"\?+|\.{2,}|…|-+|_+|(?:todo|xxx+|tbd|fixme|placeholder)(?:[:_\W].*)?|cite|citations?|refs?|references?|missing|needed"
     r"|citation\W?needed|key",
     re.IGNORECASE | re.DOTALL,
 )
 
 
-def asks(note: str) -> bool:
-    """Whether what an author noted to themselves asks for a citation."""
+def asks_for_citation(note: str) -> bool:
+    """Whether an author's note asks for a citation."""
     return bool(_ASKS.search(note))
 
 
-def wanted(note: str) -> str:
-    """What a note asks for, without the asking: "SciBERT" of "TODO: cite the SciBERT paper here"."""
-    return " ".join(_ASKING.sub(" ", note).split())
+def named_work(note: str) -> str:
+    """The work that a note names, without the request: "SciBERT" for "TODO: cite the SciBERT paper here"."""
+    return " ".join(_REQUEST_WORDS.sub(" ", note).split())
 
 
-def note_of(gap: str) -> str:
-    """What a gap in brackets says of the work that is missing."""
+def bracket_note(gap: str) -> str:
+    """What a gap in brackets says about the missing work; empty where it names none."""
     inside = gap[1:-1].strip() if gap.startswith("[") else ""
-    return inside if wanted(inside) else ""
+    return inside if named_work(inside) else ""
 
 
 def is_key(name: str) -> bool:
-    """Whether `name`, where a citation key belongs, is one: no key are ``?``, ``TODO`` and what else people put there."""
+    """Whether `name` is a citation key, not a placeholder such as ``?`` or ``TODO``."""
     name = name.strip()
-    return bool(name) and not _NO_KEY.fullmatch(name)
+    return bool(name) and not _PLACEHOLDER.fullmatch(name)
 
 
-def noted(placeholder: str) -> str:
-    """What stands where a key belongs and is none, as a note: the words behind ``TODO:``."""
-    said = _TODO.sub("", placeholder, count=1).strip()
-    return said if is_key(said) else ""
+def placeholder_note(placeholder: str) -> str:
+    """The note in a placeholder that is used in place of a key: the words after ``TODO:``."""
+    note = _TODO.sub("", placeholder, count=1).strip()
+    return note if is_key(note) else ""

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 from citewell.draft import tex_commands, tex_front
 from citewell.draft.bibliography import read_bibliography
+from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import Folder
-from citewell.draft.flow import Block, Flow, Script, unmarked
-from citewell.draft.gaps import GAP, asks, is_key, noted
-from citewell.draft.plain import write
+from citewell.draft.gaps import GAP, asks_for_citation, is_key, placeholder_note
+from citewell.draft.plain import copy_with_gaps
+from citewell.draft.source_text import SourceText
 from citewell.draft.tex_brackets import BLANK_LINE, Brackets, environments
 from citewell.draft.tex_expand import expand
 from citewell.papers import Draft
@@ -63,14 +64,14 @@ def looks_like(text: str) -> bool:
 
 def read(text: str, folder: Folder) -> Draft:
     """The draft that a LaTeX document is, with what `folder` holds of it."""
-    flow = expand(text, folder, tex_commands.is_known)
-    reader = _Reader(flow)
+    source = expand(text, folder, tex_commands.is_known)
+    reader = _Reader(source)
     reader.walk()
-    draft = reader.script.finish()
+    draft = reader.builder.build()
     read_bibliography(draft, reader.resources, folder)
     if not draft.bibliography and (formatted := folder.formatted()) is not None:
         draft.sources[formatted[0]] = formatted[1]
-        tex_front.take_items(draft, Flow.of(formatted[1], formatted[0]), 0, len(formatted[1]))
+        tex_front.take_items(draft, SourceText.of(formatted[1], formatted[0]), 0, len(formatted[1]))
     return draft
 
 
@@ -84,22 +85,22 @@ class _Frame:
 
 
 class _Reader:
-    """Walks along a flow. Every step is forward, and nothing recurses."""
+    """Walks along a source. Every step is forward, and nothing recurses."""
 
-    def __init__(self, flow: Flow) -> None:
-        self.flow = flow
-        self.text = flow.text
-        self.script = Script(flow, Draft(form="latex"))
+    def __init__(self, source: SourceText) -> None:
+        self.source = source
+        self.text = source.text
+        self.builder = DraftBuilder(source, Draft(format="latex"))
         self.resources: list[str] = []
-        self._brackets = Brackets(flow.text)
-        self._environments = environments(flow.text)
-        self._blank_lines = [found.start() for found in BLANK_LINE.finditer(flow.text)]
-        self._citations = [found.start() for found in _CITATION_INSIDE.finditer(flow.text)]
+        self._brackets = Brackets(source.text)
+        self._environments = environments(source.text)
+        self._blank_lines = [found.start() for found in BLANK_LINE.finditer(source.text)]
+        self._citations = [found.start() for found in _CITATION_INSIDE.finditer(source.text)]
         self._frames: list[_Frame] = []
         self._passed: set[int] = set()
         self._abstract: list[str] = []
         self._heading = ""
-        self._file = flow.files[0] if len(flow.files) else 0
+        self._file = source.files[0] if len(source.files) else 0
 
     def walk(self) -> None:
         """Read all of it."""
@@ -116,7 +117,7 @@ class _Reader:
             found = _TOKEN.match(text, at)
             assert found is not None, "the last alternative takes any character"
             at = max(self._step(found), found.end())
-        draft = self.script.draft
+        draft = self.builder.draft
         draft.title = draft.title or self._heading
         draft.abstract = " ".join(self._abstract)
 
@@ -125,12 +126,12 @@ class _Reader:
     def _step(self, found: re.Match[str]) -> int:
         """Take one token; where to go on."""
         begin, end = found.span()
-        block = self.script.block
+        block = self.builder.block
         match found.lastgroup:
             case "word" | "star":
                 return self._word(found["word"], begin, end)
             case "text":
-                write(block, self.flow, begin, end)
+                copy_with_gaps(block, self.source, begin, end)
             case "paragraph":
                 self._close()
             case "sign":
@@ -155,7 +156,7 @@ class _Reader:
         known = tex_commands
         if known.is_gap(name):
             return self._gap(begin, end)
-        if known.cites(name):
+        if known.is_citation(name):
             return self._citation(name, begin, end)
         if known.is_note(name):
             return self._note(name, begin, end)
@@ -164,20 +165,20 @@ class _Reader:
         if name in known.HEADINGS or name in known.RUN_IN:
             self._close()
             return self._enter(
-                self._brackets.options(end), self._headed if name in known.HEADINGS else self._quietly, quiet=True
+                self._brackets.options(end), self._headed if name in known.HEADINGS else self._quietly, citations_only=True
             )
         if name in known.ASIDE:
             return self._enter(
-                self._brackets.arguments(end, 1) if name == "captionof" else self._brackets.options(end), self.script.keep
+                self._brackets.arguments(end, 1) if name == "captionof" else self._brackets.options(end), self.builder.add
             )
         if name == "title":
-            return self._enter(self._brackets.options(end), self._titled, quiet=True)
+            return self._enter(self._brackets.options(end), self._titled, citations_only=True)
         if name == "author":
             return self._authors(end)
         if name == "abstract":
-            return self._enter(self._brackets.options(end), self._abstracted, quiet=True)
+            return self._enter(self._brackets.options(end), self._abstracted, citations_only=True)
         if name == "nocite":
-            self.script.draft.listed += _keys_of(self._brackets.inside(end))
+            self.builder.draft.listed += _keys_of(self._brackets.inside(end))
         if name in ("bibliography", "addbibresource", "addglobalbib", "addsectionbib"):
             self.resources += _keys_of(self._brackets.inside(self._brackets.options(end)))
         if name in known.BREAKS:
@@ -197,7 +198,7 @@ class _Reader:
         cited = self._cites_between(at, end)
         if name in tex_commands.RAISED and (cited or GAP.search(self.text, at, min(end, at + _LONGEST_GAP))):
             return at
-        return self._read_apart(at, end, self._quietly, quiet=True) if cited else end
+        return self._read_apart(at, end, self._quietly, citations_only=True) if cited else end
 
     def _past(self, at: int, end: int) -> int:
         """Behind the options between `at` and `end`; where a citation is in them they are read as text."""
@@ -209,10 +210,10 @@ class _Reader:
     def _unknown(self, name: str, begin: int, end: int) -> int:
         """A letter, a sign, or a command that nobody knows, whose arguments are read as text."""
         if _LETTER_ACCENTS.fullmatch(name) and (accented := _ACCENTED.match(self.text, end)):
-            self.script.block.write(to_text(self.text[begin : accented.end()]), begin, accented.end())
+            self.builder.block.write(to_text(self.text[begin : accented.end()]), begin, accented.end())
             return accented.end()
         if said := to_text(f"\\{name}"):
-            self.script.block.write(said, begin, end)
+            self.builder.block.write(said, begin, end)
             return end
         return self._past(end, self._brackets.options(end)) if self.text.startswith("[", end) else end
 
@@ -234,8 +235,8 @@ class _Reader:
             return end
         found = [(match.span(), match[0]) for group in groups for match in _KEY.finditer(self.text, *group)]
         keys = [key for _, key in found if is_key(key)]
-        block = self.script.block
-        note = "" if keys else noted(" ".join(key for _, key in found))
+        block = self.builder.block
+        note = "" if keys else placeholder_note(" ".join(key for _, key in found))
         block.mark(begin, at, keys, note, tex_commands.is_textual(name))
         if keys:
             for place, key in found:
@@ -249,7 +250,7 @@ class _Reader:
         close = self._brackets.braces.get(behind, -1)
         note = _said(self.text[behind + 1 : close]) if close > 0 else ""
         end = close + 1 if close > 0 else end
-        self.script.block.mark(begin, end, [], note)
+        self.builder.block.mark(begin, end, [], note)
         return end
 
     def _note(self, name: str, begin: int, end: int) -> int:
@@ -260,58 +261,58 @@ class _Reader:
             return end
         cited = self._cites_between(behind, close)
         if cited and name in tex_commands.MARGIN:
-            return self._enter(behind, self.script.keep)
+            return self._enter(behind, self.builder.add)
         note = _said(self.text[behind + 1 : close])
-        if asks(note) or cited:
-            self.script.block.mark(begin, close + 1, [], note)
+        if asks_for_citation(note) or cited:
+            self.builder.block.mark(begin, close + 1, [], note)
         return close + 1
 
     # -- stretches that are read apart --------------------------------------------------------------------------------
 
-    def _enter(self, at: int, done: Callable[[Block], object], quiet: bool = False) -> int:
+    def _enter(self, at: int, done: Callable[[Block], object], citations_only: bool = False) -> int:
         """Read the argument that begins at `at` into a block of its own, which `done` gets at its end."""
         close = self._brackets.braces.get(at, -1)
         if close < 0:
             return at
-        return self._read_apart(at + 1, close, done, quiet)
+        return self._read_apart(at + 1, close, done, citations_only)
 
-    def _read_apart(self, at: int, end: int, done: Callable[[Block], object], quiet: bool) -> int:
-        self._frames.append(_Frame(end, self.script.block, done))
-        self.script.block = Block(quiet=quiet)
+    def _read_apart(self, at: int, end: int, done: Callable[[Block], object], citations_only: bool) -> int:
+        self._frames.append(_Frame(end, self.builder.block, done))
+        self.builder.block = Block(citations_only=citations_only)
         return at
 
     def _leave(self) -> None:
         frame = self._frames.pop()
-        block, self.script.block = self.script.block, frame.outer
+        block, self.builder.block = self.builder.block, frame.outer
         frame.done(block)
 
     def _quietly(self, block: Block) -> None:
-        self.script.keep(block, running=False)
+        self.builder.add_citations(block)
 
     def _headed(self, block: Block) -> None:
-        self.script.section = unmarked(block.readable()) or self.script.section  # \ackname and the like say nothing here
-        self._heading = self._heading or self.script.section
+        self.builder.section = without_marks(block.readable()) or self.builder.section  # \ackname and the like say nothing here
+        self._heading = self._heading or self.builder.section
         self._quietly(block)
 
     def _titled(self, block: Block) -> None:
-        self.script.draft.title = self.script.draft.title or unmarked(block.readable())
+        self.builder.draft.title = self.builder.draft.title or without_marks(block.readable())
         self._quietly(block)
 
     def _abstracted(self, block: Block) -> None:
-        if said := unmarked(block.readable()):
+        if said := without_marks(block.readable()):
             self._abstract.append(said)
         self._quietly(block)
 
     def _thanks(self) -> None:
         self._close()
-        self.script.section = "Acknowledgements"
+        self.builder.section = "Acknowledgements"
 
     def _close(self) -> None:
         """End a paragraph; in a stretch that is read apart only where that is running text."""
-        if not self._frames or not self.script.block.quiet:
-            self.script.close()
+        if not self._frames or not self.builder.block.citations_only:
+            self.builder.end_paragraph()
         else:
-            self.script.block.write(" ", 0, 0)
+            self.builder.block.write(" ", 0, 0)
 
     def _environment(self, begin: int, end: int) -> int:
         found = _ENVIRONMENT.match(self.text, begin)
@@ -332,15 +333,15 @@ class _Reader:
             return at
         if name in tex_commands.UNREAD:
             if name == "thebibliography":
-                tex_front.take_items(self.script.draft, self.flow, at, close)
+                tex_front.take_items(self.builder.draft, self.source, at, close)
             return close
         if name == "abstract":
             self._close()
-            return self._read_apart(at, close, self._abstracted, quiet=True)
+            return self._read_apart(at, close, self._abstracted, citations_only=True)
         if apart:
             if name in tex_commands.MATH:
                 self._stop(at, close)
-            return self._read_apart(min(at, close), close, self._quietly, quiet=True)
+            return self._read_apart(min(at, close), close, self._quietly, citations_only=True)
         self._close()
         return at
 
@@ -355,7 +356,7 @@ class _Reader:
             close = self.text.find(closing, close, limit)
             if close < 0:
                 if closing in "$$":
-                    self.script.block.write("$", begin, end)
+                    self.builder.block.write("$", begin, end)
                 return end
             if self.text[close - 1] != "\\" or closing[0] == "\\":
                 break
@@ -363,11 +364,11 @@ class _Reader:
         inside = self.text[end:close]
         if _CITATION_INSIDE.search(inside):
             if closing in ("$$", "\\]"):
-                return self._read_apart(end, close, self._quietly, quiet=True)
+                return self._read_apart(end, close, self._quietly, citations_only=True)
             self._passed.add(close)  # a citation set high, as in $^{\cite{a}}$, is read as text
             return end + len(inside) - len(inside.lstrip(" ^"))
         if closing in ("$", "\\)"):
-            self.script.block.write(to_text(inside), begin, close + len(closing))
+            self.builder.block.write(to_text(inside), begin, close + len(closing))
         else:
             self._stop(end, close)
         return close + len(closing)
@@ -375,8 +376,8 @@ class _Reader:
     def _stop(self, begin: int, end: int) -> None:
         """A sentence that ends in a displayed formula ends there: its full stop stands in the formula."""
         found = _STOP.search(self.text, max(begin, end - _LONGEST_END), end)
-        if found and not self.script.block.quiet and self.script.block.size:
-            self.script.block.write(".", *found.span("stop"))
+        if found and not self.builder.block.citations_only and self.builder.block.size:
+            self.builder.block.write(".", *found.span("stop"))
 
     # -- front matter -------------------------------------------------------------------------------------------------
 
@@ -389,7 +390,7 @@ class _Reader:
             elif name == "title":
                 at = self._brackets.options(found.end())
                 if (close := self._brackets.braces.get(at, -1)) > 0:
-                    self.script.draft.title = self.script.draft.title or tex_front.said(self.text[at + 1 : close])
+                    self.builder.draft.title = self.builder.draft.title or tex_front.said(self.text[at + 1 : close])
             elif name == "abstract":
                 self._abstract += filter(None, [tex_front.said(self._brackets.inside(self._brackets.options(found.end())))])
             else:
@@ -400,7 +401,7 @@ class _Reader:
         close = self._brackets.braces.get(at, -1)
         if close < 0:
             return at
-        self.script.draft.authors += tex_front.people(self.text[at + 1 : close])
+        self.builder.draft.authors += tex_front.people(self.text[at + 1 : close])
         return close + 1
 
 

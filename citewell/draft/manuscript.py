@@ -1,4 +1,4 @@
-"""A draft on disk as the commands see it: read, its citations resolved against the library, its gaps numbered."""
+"""A draft on disk as the commands see it: read, its citations resolve_keys against the library, its gaps numbered."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from citewell import draft as drafts
 from citewell.draft import bibliography
 from citewell.draft.files import content, decoded
-from citewell.draft.queries import Asked, of_draft
+from citewell.draft.queries import DraftQuery, draft_queries
+from citewell.draft.resolve import resolve_keys
 from citewell.library.library import Library
-from citewell.papers import Draft, Slot
+from citewell.papers import Citation, Draft
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ class Manuscript:
             bibliography.add(draft, _name_beside(path, bib), decoded(content(bib))[0])
         named = next((name for name in draft.sources if name.lower().endswith(".bib")), None)
         where = bib if bib is not None else path.parent / named if named else None
-        return cls(path, draft, library, drafts.resolved(draft, library), where)
+        return cls(path, draft, library, resolve_keys(draft, library), where)
 
     def path_of(self, file: str) -> Path:
         """Where a file of the draft lies."""
@@ -42,22 +43,22 @@ class Manuscript:
 
     def cited_keys(self) -> list[str]:
         """The keys that the draft cites, each once."""
-        return list(dict.fromkeys(key for slot in self.draft.slots for key in slot.keys))
+        return self.draft.cited_keys
 
     def known(self) -> list[str]:
         """The library's papers that the draft cites already."""
         return list(dict.fromkeys(self.cited[key] for key in self.cited_keys() if key in self.cited))
 
-    def asked(self, task: str | None = None) -> list[Asked]:
+    def asked(self, task: str | None = None) -> list[DraftQuery]:
         """What the draft asks the library."""
-        return of_draft(self.draft, self.known(), task)
+        return draft_queries(self.draft, self.known(), task)
 
-    def gaps(self) -> list[Slot]:
+    def gaps(self) -> list[Citation]:
         """Its gaps, in reading order: gap 1 is the first."""
-        return [slot for slot in self.draft.slots if slot.gap]
+        return self.draft.gaps
 
-    def gap_number(self, slot: Slot) -> int:
-        return next(number for number, gap in enumerate(self.gaps(), 1) if gap is slot)
+    def gap_number(self, citation: Citation) -> int:
+        return next(number for number, gap in enumerate(self.gaps(), 1) if gap is citation)
 
     def cites(self) -> str:
         """What it cites already, in a line; empty where that is nothing."""

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 from citewell.draft import front_matter, tex_commands
 from citewell.draft.bibliography import read_bibliography
+from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import Folder
-from citewell.draft.flow import Block, Flow, Script, Strand, joined, unmarked
-from citewell.draft.gaps import GAP, asks, is_key, note_of
-from citewell.draft.plain import write
+from citewell.draft.gaps import GAP, asks_for_citation, bracket_note, is_key
+from citewell.draft.plain import copy_with_gaps
+from citewell.draft.source_text import MappedText, SourceText, concatenate
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
 
@@ -101,7 +102,7 @@ def read(text: str, folder: Folder) -> Draft:
     """The draft that a Markdown document is, with what `folder` holds of it."""
     front = _FRONT.match(text)
     title_block = None if front else _TITLE_BLOCK.match(text)
-    draft = Draft(form="markdown")
+    draft = Draft(format="markdown")
     start = front.end() if front else title_block.end() if title_block else 0
     reader = _Reader(_with_includes(text, start, folder), draft)
     resources: list[str] = []
@@ -115,14 +116,14 @@ def read(text: str, folder: Folder) -> Draft:
             [name.strip() for name in (title_block[2] or "").split(";") if name.strip()],
         )
     reader.walk(start)
-    draft = reader.script.finish()
+    draft = reader.builder.build()
     read_bibliography(draft, resources, folder)
     return draft
 
 
-def _with_includes(text: str, start: int, folder: Folder) -> Flow:
+def _with_includes(text: str, start: int, folder: Folder) -> SourceText:
     """The document, and behind `start` in it the files that Quarto's ``include`` names, to a depth of one."""
-    whole = Strand.of(text, 0)
+    whole = MappedText.of(text, 0)
     names, sources, pieces, at = [""], {"": text}, [], 0
     for found in _INCLUDE.finditer(text, start):
         opened = folder.text(found[1])
@@ -130,41 +131,41 @@ def _with_includes(text: str, start: int, folder: Folder) -> Flow:
             continue
         names.append(opened[0])
         sources[opened[0]] = opened[1]
-        rift = whole.call(*found.span(), "\n\n")
-        pieces += [whole.cut(at, found.start()), rift, Strand.of(opened[1], len(names) - 1), rift]
+        rift = whole.substitute(*found.span(), "\n\n")
+        pieces += [whole.cut(at, found.start()), rift, MappedText.of(opened[1], len(names) - 1), rift]
         at = found.end()
-    made = joined([*pieces, whole.cut(at, len(text))])
-    return Flow(made.text, made.files, made.begins, made.ends, names, sources)
+    made = concatenate([*pieces, whole.cut(at, len(text))])
+    return SourceText(made.text, made.files, made.begins, made.ends, names, sources)
 
 
 def _plain(value: object) -> str:
     """What a field of the header says, without marks and citations."""
     if not isinstance(value, str | int | float):
         return ""
-    reader = _Reader(Flow.of(str(value)), Draft())
+    reader = _Reader(SourceText.of(str(value)), Draft())
     reader.inline(0, len(str(value)))
-    return unmarked(reader.script.block.readable())
+    return without_marks(reader.builder.block.readable())
 
 
 # -- blocks and what stands in them -----------------------------------------------------------------------------------
 
 
 class _Reader:
-    """Walks along a flow, line by line and then sign by sign."""
+    """Walks along a source, line by line and then sign by sign."""
 
-    def __init__(self, flow: Flow, draft: Draft) -> None:
-        self.flow = flow
-        self.script = Script(flow, draft)
-        self.text = _masked(flow.text)
+    def __init__(self, source: SourceText, draft: Draft) -> None:
+        self.source = source
+        self.builder = DraftBuilder(source, draft)
+        self.text = _masked(source.text)
         self._brackets = _brackets(self.text)
         self._in_abstract = self._in_summary = False
         self._abstract: list[str] = []
 
     def quietly(self, begin: int, end: int) -> None:
         """Take the citations of a stretch that is no running text."""
-        self.script.block = Block(quiet=True)
+        self.builder.block = Block(citations_only=True)
         self.inline(begin, end)
-        self.script.close()
+        self.builder.end_paragraph()
 
     def walk(self, start: int) -> None:
         """Read all of it from `start`."""
@@ -172,14 +173,14 @@ class _Reader:
             if kind == "heading":
                 self._heading(begin, end)
                 continue
-            self.script.block = Block(quiet=kind == "table" or self._in_abstract)
+            self.builder.block = Block(citations_only=kind == "table" or self._in_abstract)
             for first, last in self._lines(begin, end) if kind != "text" else [(begin, end)]:
                 self.inline(first, last)
             if self._in_abstract or self._in_summary:
-                self._abstract.append(unmarked(self.script.block.readable()))
-            self.script.close()
-        self.script.block = Block()
-        draft = self.script.draft
+                self._abstract.append(without_marks(self.builder.block.readable()))
+            self.builder.end_paragraph()
+        self.builder.block = Block()
+        draft = self.builder.draft
         draft.abstract = draft.abstract or " ".join(filter(None, self._abstract))
 
     def _blocks(self, start: int) -> Iterator[tuple[str, int, int]]:
@@ -237,18 +238,18 @@ class _Reader:
                 yield line.start() + (prefix.end() if prefix else 0), line.end()
 
     def _heading(self, begin: int, end: int) -> None:
-        self.script.block = Block(quiet=True)
+        self.builder.block = Block(citations_only=True)
         self.inline(begin, end)
-        said = unmarked(self.script.block.readable()).rstrip("# ").strip()
-        first = not self.script.draft.title and not self.script.section and not self._in_abstract
-        self.script.close()
-        self.script.block = Block()
-        self._in_abstract = bool(_ABSTRACT.fullmatch(said)) and not self.script.draft.abstract
-        self._in_summary = bool(_SUMMARY.fullmatch(said)) and not self.script.draft.abstract
+        said = without_marks(self.builder.block.readable()).rstrip("# ").strip()
+        first = not self.builder.draft.title and not self.builder.section and not self._in_abstract
+        self.builder.end_paragraph()
+        self.builder.block = Block()
+        self._in_abstract = bool(_ABSTRACT.fullmatch(said)) and not self.builder.draft.abstract
+        self._in_summary = bool(_SUMMARY.fullmatch(said)) and not self.builder.draft.abstract
         if first and not self._in_abstract:
-            self.script.draft.title = said
+            self.builder.draft.title = said
         elif not self._in_abstract:
-            self.script.section = said
+            self.builder.section = said
 
     def inline(self, begin: int, end: int, depth: int = 0) -> None:
         """Write a stretch of text into the block that stands open."""
@@ -260,9 +261,9 @@ class _Reader:
 
     def _token(self, found: re.Match[str], end: int, depth: int) -> int:
         """Take one sign; where to go on."""
-        block, (begin, behind) = self.script.block, found.span()
+        block, (begin, behind) = self.builder.block, found.span()
         if found["gap"] and not _is_link(found[0], self.text[behind : behind + 1]):
-            block.mark(begin, behind, [], note_of(found[0]))
+            block.mark(begin, behind, [], bracket_note(found[0]))
         elif found["comment"]:
             block.mark(begin, behind, [], found["comment"])
         elif found["code"] and not found["code"].startswith("r "):
@@ -281,16 +282,16 @@ class _Reader:
         elif found["math"]:
             block.write(to_text(found["math"]), begin, behind)
         elif found["text"]:
-            write(block, self.flow, begin, behind)
+            copy_with_gaps(block, self.source, begin, behind)
         return behind
 
     def _latex(self, found: re.Match[str]) -> None:
         """A command of LaTeX in the middle of Markdown: a citation or a gap, else nothing."""
         name, inside = found["name"], found["arguments"].rpartition("{")[2].removesuffix("}")
-        block, (begin, behind) = self.script.block, found.span()
-        if tex_commands.is_gap(name) or (tex_commands.is_note(name) and asks(inside)):
+        block, (begin, behind) = self.builder.block, found.span()
+        if tex_commands.is_gap(name) or (tex_commands.is_note(name) and asks_for_citation(inside)):
             block.mark(begin, behind, [], to_text(inside))
-        elif tex_commands.cites(name) and "{" in found["arguments"]:
+        elif tex_commands.is_citation(name) and "{" in found["arguments"]:
             keys = [key for each in inside.split(",") if is_key(key := each.strip())]
             block.mark(begin, behind, keys, textual=tex_commands.is_textual(name))
         elif name not in tex_commands.SKIPPED and name not in ("begin", "end") and (said := to_text(found[0])):
@@ -299,7 +300,7 @@ class _Reader:
     def _bracket(self, begin: int, end: int, depth: int) -> int:
         """What begins with a bracket: a group of citations, a link, or a bracket."""
         close = self._closing(begin, end)
-        block = self.script.block
+        block = self.builder.block
         if close > 0:
             further = _FURTHER.match(self.text, close + 1, end)
             keys = [] if further and further[0][0] == "(" else list(_CITED.finditer(self.text, begin + 1, close + 1))
@@ -327,10 +328,10 @@ class _Reader:
         close = self._closing(at - 1, end)
         if close < 0 or depth >= 4:
             return at
-        outer, self.script.block = self.script.block, Block(quiet=self.script.block.quiet)
+        outer, self.builder.block = self.builder.block, Block(citations_only=self.builder.block.citations_only)
         self.inline(at, close, depth + 1)
-        self.script.keep(self.script.block)
-        self.script.block = outer
+        self.builder.add(self.builder.block)
+        self.builder.block = outer
         further = _FURTHER.match(self.text, close + 1, end)
         return further.end() if further else close + 1
 
@@ -365,7 +366,7 @@ def _masked(text: str) -> str:
         if (end := _hidden_end(text, found)) < 0:
             unending.add(found[0])
             continue
-        if not (found["comment"] and asks(text[at:end])):
+        if not (found["comment"] and asks_for_citation(text[at:end])):
             pieces += [text[last:begin], _VISIBLE.sub("\x00", text[begin:end])]
             last = end
         at = end

@@ -1,73 +1,76 @@
-"""Plain text as a draft: the title on the first line, paragraphs between empty lines, ``[?]`` where a citation is missing."""
+"""Reads plain text: the title on the first line, paragraphs between empty lines, ``[?]`` where a citation is missing."""
 
 from __future__ import annotations
 
 import re
 
-from citewell.draft.flow import Block, Flow, Script, unmarked
-from citewell.draft.gaps import GAP, note_of
-from citewell.draft.queries import wants_none
+from citewell.draft.builder import Block, DraftBuilder, without_marks
+from citewell.draft.gaps import GAP, bracket_note
+from citewell.draft.queries import is_uncited_section
+from citewell.draft.source_text import SourceText
 from citewell.papers import Draft
 
 _ABSTRACT = re.compile(r"[#*\s]*abstract[*.:\s]*", re.IGNORECASE)
 _PARAGRAPH = re.compile(r"[^\n]*\S[^\n]*(?:\n|$)(?:(?![ \t]*(?:[-*]|\u2022)[ \t])[^\n]*\S[^\n]*(?:\n|$))*")
-"""Lines up to an empty one or to the next item of a list."""
+"""Lines up to an empty one or to the next list item."""
 _FIRST_LINE = re.compile(r"[#\s]*(\S[^\n]*)")
-_HEADING_WORDS = 8
+_MAX_HEADING_WORDS = 8
 
 
-def read(flow: Flow) -> Draft:
-    """The draft that a text is."""
-    text = flow.text
-    script = Script(flow, Draft(form="text"))
-    draft = script.draft
+def read(source: SourceText) -> Draft:
+    """The draft in a plain text."""
+    text = source.text
+    builder = DraftBuilder(source, Draft(format="text"))
+    draft = builder.draft
     title = _FIRST_LINE.match(text)
     if title is None:
-        return script.finish()
+        return builder.build()
     draft.title = " ".join(title[1].split())
     in_abstract = False
-    for found in _PARAGRAPH.finditer(text, title.end()):
-        begin, end = found.span()
-        lead = _ABSTRACT.match(text, begin, end)
-        if not draft.abstract and lead and lead[0].strip():
+    for match in _PARAGRAPH.finditer(text, title.end()):
+        begin, end = match.span()
+        label = _ABSTRACT.match(text, begin, end)
+        if not draft.abstract and label and label[0].strip():
             in_abstract = True
-            begin = lead.end()
+            begin = label.end()
         paragraph = text[begin:end].strip()
         if not paragraph:
             continue
         first, _, rest = paragraph.partition("\n")
-        if rest and wants_none(first):  # "References", and the list right below it
-            script.section = first.strip()
+        if rest and is_uncited_section(first):  # "References" with the list directly below it
+            builder.section = first.strip()
             begin = text.index(first, begin, end) + len(first)
             paragraph = rest.strip()
-        write(script.block, flow, begin, end)
+        copy_with_gaps(builder.block, source, begin, end)
         if _is_heading(paragraph) and not in_abstract:
-            script.section = unmarked(script.block.readable().lstrip("# "))
-            _drop(script, running=False)
+            builder.section = without_marks(builder.block.readable().lstrip("# "))
+            _end_without_text(builder)
         elif in_abstract or not draft.abstract:
-            draft.abstract = unmarked(script.block.readable())
+            draft.abstract = without_marks(builder.block.readable())
             in_abstract = False
-            _drop(script, running=False)
+            _end_without_text(builder)
         else:
-            script.close()
-    return script.finish()
+            builder.end_paragraph()
+    return builder.build()
 
 
-def write(block: Block, flow: Flow, begin: int, end: int) -> None:
-    """Write a stretch of a flow as it stands, its gaps marked."""
-    for gap in GAP.finditer(flow.text, begin, end):
-        block.copy(flow.text[begin : gap.start()], begin)
-        block.mark(*gap.span(), [], note_of(gap[0]))
+def copy_with_gaps(block: Block, source: SourceText, begin: int, end: int) -> None:
+    """Copy a span of the source text into a block and mark the gaps in it."""
+    for gap in GAP.finditer(source.text, begin, end):
+        block.copy(source.text[begin : gap.start()], begin)
+        block.mark(*gap.span(), [], bracket_note(gap[0]))
         begin = gap.end()
-    block.copy(flow.text[begin:end], begin)
+    block.copy(source.text[begin:end], begin)
 
 
-def _drop(script: Script, running: bool) -> None:
-    block, script.block = script.block, Block()
-    script.keep(block, running)
+def _end_without_text(builder: DraftBuilder) -> None:
+    """End a heading or an abstract: only its citations are kept."""
+    block, builder.block = builder.block, Block()
+    builder.add_citations(block)
 
 
 def _is_heading(paragraph: str) -> bool:
     if paragraph.startswith("#"):
         return "\n" not in paragraph
-    return "\n" not in paragraph and len(paragraph.split()) <= _HEADING_WORDS and not paragraph.endswith((".", "!", "?", ":"))
+    is_short = "\n" not in paragraph and len(paragraph.split()) <= _MAX_HEADING_WORDS
+    return is_short and not paragraph.endswith((".", "!", "?", ":"))

@@ -1,7 +1,7 @@
-"""From a draft to the questions that it puts to the library.
+"""Makes queries from a draft.
 
-There is one for the manuscript as a whole, one for each gap, and one for each paragraph that has begun with a topic sentence
-and cites nothing. What the draft cites already steers the ranking and is not suggested again.
+There is one query for the whole manuscript, one for each gap, and one for each paragraph that has a topic sentence but no
+citation. The papers that the draft cites influence the ranking and are not suggested again.
 """
 
 from __future__ import annotations
@@ -10,87 +10,90 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citewell.draft.flow import unmarked
-from citewell.draft.gaps import wanted
-from citewell.papers import TARGET_MARK, Draft, Paragraph, Place, Query, Slot
+from citewell.draft.builder import without_marks
+from citewell.draft.gaps import named_work
+from citewell.papers import TARGET_MARK, Citation, Draft, Paragraph, Place, Query
 
 TASKS = ("global", "local", "paragraph")
-_TOPIC_WORDS = 6
-"""A topic sentence has so many words or more: "See below." begins nothing."""
-_ENDS = '.?!:)"”’'
-"""What a sentence ends with, other than a heading or an address."""
-_UNCITED = re.compile(
+_MIN_TOPIC_WORDS = 6
+"""A shorter first sentence, such as "See below.", is not a topic sentence."""
+_SENTENCE_ENDS = '.?!:)"”’'
+"""The last character of a sentence; headings and addresses end in others."""
+_UNCITED_SECTION = re.compile(
     r"\W*(?:\d[\d.]*\s*)?(?:acknowledge?ments?|references|bibliography|(?:author|credit) .*(?:contributions?|statement)"
     r"|funding|(?:data|code|software) (?:and code )?availab\w+.*|(?:competing|conflicts? of) interests?.*|declarations?"
     r"|appendix|supplement\w*|abbreviations|keywords)\W*",
     re.IGNORECASE,
 )
-"""Sections in which a paragraph without a citation lacks none."""
-_ABOUT_WORDS = 250
-"""So much of the text stands for the abstract where there is none."""
+_OPENING_WORDS = 250
+"""Length of the opening that stands in for a missing abstract."""
 
 
 @dataclass(slots=True)
-class Asked:
-    """One question of a draft, and what of it is asked about."""
+class DraftQuery:
+    """A query, and the part of the draft it is for: a gap, a paragraph, or (both None) the whole manuscript."""
 
     query: Query
-    slot: Slot | None = None
-    """The gap, of a local query."""
+    gap: Citation | None = None
+    """The gap of a local query."""
     paragraph: Paragraph | None = None
-    """The paragraph, of a paragraph query."""
+    """The paragraph of a paragraph query."""
 
     @property
     def place(self) -> Place | None:
-        """Where in the draft; None for the manuscript as a whole."""
-        if self.slot is not None:
-            return self.slot.place
+        """The place in the draft; None for the whole manuscript."""
+        if self.gap is not None:
+            return self.gap.place
         return self.paragraph.sentences[0].place if self.paragraph is not None else None
 
 
-def of_draft(draft: Draft, known: Sequence[str] = (), task: str | None = None) -> list[Asked]:
-    """What the draft asks, or only what `task` names; `known` are the library's papers that it cites already."""
-    asked = []
-    if task in (None, "global") and (draft.title or about(draft)):
-        asked.append(Asked(_query("global", draft, known)))
+def draft_queries(draft: Draft, known: Sequence[str] = (), task: str | None = None) -> list[DraftQuery]:
+    """The queries of a draft, or only those of one task; `known` are ids of the library's papers that the draft cites."""
+    queries = []
+    if task in (None, "global") and (draft.title or abstract_or_opening(draft)):
+        queries.append(DraftQuery(_query("global", draft, known)))
     if task in (None, "local"):
-        asked += [Asked(_query("local", draft, known, asking(slot)), slot=slot) for slot in draft.slots if slot.gap]
+        queries += [DraftQuery(_query("local", draft, known, query_context(gap)), gap=gap) for gap in draft.gaps]
     if task in (None, "paragraph"):
-        begun = (each for each in draft.paragraphs if is_begun(each))
-        asked += [Asked(_query("paragraph", draft, known, each.sentences[0].text), paragraph=each) for each in begun]
-    return asked
+        for paragraph in draft.paragraphs:
+            if needs_citations(paragraph):
+                query = _query("paragraph", draft, known, paragraph.sentences[0].text)
+                queries.append(DraftQuery(query, paragraph=paragraph))
+    return queries
 
 
-def asking(slot: Slot) -> str:
-    """The context of a slot, with what its note names, as if the author had written it before the gap."""
-    named = wanted(slot.note)
-    return slot.context.replace(TARGET_MARK, f"{named} {TARGET_MARK}", 1) if named else slot.context
+def query_context(citation: Citation) -> str:
+    """The context of a citation; the work that a gap's note names is put before the gap."""
+    name = named_work(citation.note)
+    return citation.context.replace(TARGET_MARK, f"{name} {TARGET_MARK}", 1) if name else citation.context
 
 
-def is_begun(paragraph: Paragraph) -> bool:
-    """Whether a paragraph has a topic sentence, neither a citation nor a gap, and stands where citations may be wanted."""
+def needs_citations(paragraph: Paragraph) -> bool:
+    """Whether a paragraph has a topic sentence but no citation or gap, in a section that usually has citations."""
     if not paragraph.sentences or any(sentence.cited for sentence in paragraph.sentences):
         return False
     topic = paragraph.sentences[0].text
-    return len(topic.split()) >= _TOPIC_WORDS and topic[-1] in _ENDS and not wants_none(paragraph.section)
+    is_topic = len(topic.split()) >= _MIN_TOPIC_WORDS and topic[-1] in _SENTENCE_ENDS
+    return is_topic and not is_uncited_section(paragraph.section)
 
 
-def wants_none(section: str) -> bool:
-    """Whether a section is one in which nobody cites, by its heading."""
-    return bool(_UNCITED.fullmatch(section))
+def is_uncited_section(heading: str) -> bool:
+    """Whether a section has no citations by convention: acknowledgements, references, funding and similar."""
+    return bool(_UNCITED_SECTION.fullmatch(heading))
 
 
-def about(draft: Draft) -> str:
-    """The abstract, or where there is none the beginning of the text."""
+def abstract_or_opening(draft: Draft) -> str:
+    """The abstract, or the beginning of the text where there is none."""
     if draft.abstract:
         return draft.abstract
     words: list[str] = []
     for paragraph in draft.paragraphs:
-        words += unmarked(paragraph.text).split()
-        if len(words) >= _ABOUT_WORDS:
+        words += without_marks(paragraph.text).split()
+        if len(words) >= _OPENING_WORDS:
             break
-    return " ".join(words[:_ABOUT_WORDS])
+    return " ".join(words[:_OPENING_WORDS])
 
 
 def _query(task: str, draft: Draft, known: Sequence[str], context: str = "") -> Query:
-    return Query(task, draft.title, about(draft), context, authors=list(draft.authors), known=list(known), only_new=True)
+    abstract = abstract_or_opening(draft)
+    return Query(task, draft.title, abstract, context, authors=list(draft.authors), known=list(known), only_new=True)

@@ -115,7 +115,7 @@ ARGUMENTS = {
 """How many arguments stand behind ``\\begin{...}``."""
 
 
-def cites(name: str) -> bool:
+def is_citation(name: str) -> bool:
     """Whether a command cites: natbib's, biblatex's, apacite's and their kin all have "cite" in their names."""
     return bool(_CITES.fullmatch(name)) and name not in _NO_CITATION
 
@@ -138,7 +138,7 @@ def is_textual(name: str) -> bool:
 def is_known(name: str) -> bool:
     """Whether a command means to us what it says here, however a draft defines it."""
     return (
-        cites(name)
+        is_citation(name)
         or is_gap(name)
         or is_note(name)
         or name in HEADINGS | RUN_IN | ASIDE | BREAKS | SECOND

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 from citewell.draft import tex_commands
 from citewell.draft.files import Folder
-from citewell.draft.flow import Flow, Strand, joined
-from citewell.draft.gaps import asks
+from citewell.draft.gaps import asks_for_citation
+from citewell.draft.source_text import MappedText, SourceText, concatenate
 
 _MAX_DEPTH = 8
 _GROWTH = 500_000
@@ -94,18 +94,18 @@ class _Expander:
     macros: dict[str, _Macro] = field(default_factory=dict)
     room: int = _GROWTH
 
-    def file(self, name: str, text: str, depth: int) -> Strand:
+    def file(self, name: str, text: str, depth: int) -> MappedText:
         self.names.append(name)
         self.sources[name] = text
-        strand = _bared(Strand.of(text, len(self.names) - 1))
-        if depth and (begin := _BEGIN_DOCUMENT.search(strand.text)):
-            self.expanded(strand.cut(0, begin.start()), depth)  # a subfile's own preamble: only what it defines counts
-            strand = strand.cut(begin.end(), len(strand.text))
-        return self.expanded(strand, depth)
+        piece = _bared(MappedText.of(text, len(self.names) - 1))
+        if depth and (begin := _BEGIN_DOCUMENT.search(piece.text)):
+            self.expanded(piece.cut(0, begin.start()), depth)  # a subfile's own preamble: only what it defines counts
+            piece = piece.cut(begin.end(), len(piece.text))
+        return self.expanded(piece, depth)
 
-    def expanded(self, strand: Strand, depth: int) -> Strand:
-        text, pairs = strand.text, braces(strand.text)
-        done: list[Strand] = []
+    def expanded(self, piece: MappedText, depth: int) -> MappedText:
+        text, pairs = piece.text, braces(piece.text)
+        done: list[MappedText] = []
         at = last = 0
         while found := _WORD.search(text, at):
             at = found.end()
@@ -115,16 +115,16 @@ class _Expander:
             if (behind := self._defined(text, begin, pairs)) > 0:
                 end = behind
             elif name in ("input", "include", "subfile", "subfileinclude") or "import" in name or name.endswith("from"):
-                end, instead = self._taken_in(strand, begin, depth)
+                end, instead = self._taken_in(piece, begin, depth)
             elif name in self.macros:
-                end, instead = self._called(strand, found, pairs, depth)
+                end, instead = self._called(piece, found, pairs, depth)
             if end > 0:
-                done.append(strand.cut(last, begin))
+                done.append(piece.cut(last, begin))
                 if instead is not None:
                     done.append(instead)
                 at = last = end
-        done.append(strand.cut(last, len(text)))
-        return joined(done)
+        done.append(piece.cut(last, len(text)))
+        return concatenate(done)
 
     def _defined(self, text: str, begin: int, pairs: dict[int, int]) -> int:
         """Learn the macro that is defined here; where its definition ends, or -1 where none begins."""
@@ -151,15 +151,15 @@ class _Expander:
 
     def _learn(self, name: str, macro: _Macro) -> None:
         if label := _label(macro):
-            macro = _Macro(r"\citationneeded{#1}" if asks(label) else r"\todo{#1}", [], 1)
+            macro = _Macro(r"\citationneeded{#1}" if asks_for_citation(label) else r"\todo{#1}", [], 1)
         if not self.is_known(name) or _hides_keys(name, macro):
             self.macros[name] = macro
 
-    def _taken_in(self, strand: Strand, begin: int, depth: int) -> tuple[int, Strand | None]:
+    def _taken_in(self, piece: MappedText, begin: int, depth: int) -> tuple[int, MappedText | None]:
         """The file that is named here, as a paragraph of its own."""
-        if found := _INPUT.match(strand.text, begin):
+        if found := _INPUT.match(piece.text, begin):
             name = (found[1] or found[2]).strip().strip('"')
-        elif found := _IMPORT.match(strand.text, begin):
+        elif found := _IMPORT.match(piece.text, begin):
             name = f"{found[1].strip().rstrip('/')}/{found[2].strip()}".lstrip("/") if found[1].strip() else found[2].strip()
         else:
             return -1, None
@@ -167,17 +167,19 @@ class _Expander:
             return -1, None
         opened = self.folder.text(name, ".tex", ".ltx")
         if opened is None or opened[0] in (*self.sources, self.folder.main):
-            return found.end(), strand.call(begin, found.end(), "\n\n")
-        rift = strand.call(begin, found.end(), "\n\n")
-        return found.end(), joined([rift, self.file(*opened, depth + 1), rift])
+            return found.end(), piece.substitute(begin, found.end(), "\n\n")
+        rift = piece.substitute(begin, found.end(), "\n\n")
+        return found.end(), concatenate([rift, self.file(*opened, depth + 1), rift])
 
-    def _called(self, strand: Strand, found: re.Match[str], pairs: dict[int, int], depth: int) -> tuple[int, Strand | None]:
+    def _called(
+        self, piece: MappedText, found: re.Match[str], pairs: dict[int, int], depth: int
+    ) -> tuple[int, MappedText | None]:
         """What a call of a macro stands for; nothing where its arguments are not there."""
-        text, macro, begin, end = strand.text, self.macros[found[1]], found.start(), found.end()
-        arguments: list[Strand | str] = []
+        text, macro, begin, end = piece.text, self.macros[found[1]], found.start(), found.end()
+        arguments: list[MappedText | str] = []
         for default in macro.optional:
             if text[end : end + 1] == "[" and (close := text.find("]", end, end + 1000)) > 0:
-                arguments.append(strand.cut(end + 1, close))
+                arguments.append(piece.cut(end + 1, close))
                 end = close + 1
             else:
                 arguments.append(default or "")
@@ -185,10 +187,10 @@ class _Expander:
             while end < len(text) and text[end] in " \t\r\n":
                 end += 1
             if (close := pairs.get(end, -1)) > 0:
-                arguments.append(strand.cut(end + 1, close))
+                arguments.append(piece.cut(end + 1, close))
                 end = close + 1
             elif text[end : end + 1].isalnum():
-                arguments.append(strand.cut(end, end + 1))
+                arguments.append(piece.cut(end, end + 1))
                 end += 1
             else:
                 return -1, None
@@ -203,11 +205,11 @@ class _Expander:
         self.room -= size
         pieces, at = [], 0
         for ((start, stop), _), given in zip(places, chosen, strict=True):
-            pieces.append(strand.call(begin, end, macro.body[at:start]))
-            pieces.append(given if isinstance(given, Strand) else strand.call(begin, end, given))
+            pieces.append(piece.substitute(begin, end, macro.body[at:start]))
+            pieces.append(given if isinstance(given, MappedText) else piece.substitute(begin, end, given))
             at = stop
-        pieces.append(strand.call(begin, end, macro.body[at:]))
-        return end, self.expanded(joined(pieces), depth + 1)
+        pieces.append(piece.substitute(begin, end, macro.body[at:]))
+        return end, self.expanded(concatenate(pieces), depth + 1)
 
 
 def _label(macro: _Macro) -> str:
@@ -220,54 +222,56 @@ def _label(macro: _Macro) -> str:
 
 def _hides_keys(name: str, macro: _Macro) -> bool:
     """Whether a macro with the name of a citation command has its keys elsewhere than such a command: not in one argument."""
-    if not tex_commands.cites(name) or tex_commands.is_gap(name):
+    if not tex_commands.is_citation(name) or tex_commands.is_gap(name):
         return False
     last = f"#{len(macro.optional) + macro.mandatory}"
-    keys = [found[2].strip() for found in _CITATION.finditer(macro.body) if tex_commands.cites(found[1]) and found[1] != name]
+    keys = [
+        found[2].strip() for found in _CITATION.finditer(macro.body) if tex_commands.is_citation(found[1]) and found[1] != name
+    ]
     return bool(keys) and (macro.mandatory != 1 or keys != [last])
 
 
-def expand(text: str, folder: Folder, is_known: Callable[[str], bool]) -> Flow:
+def expand(text: str, folder: Folder, is_known: Callable[[str], bool]) -> SourceText:
     """A LaTeX document and the files that it takes in as one text."""
     expander = _Expander(folder, is_known)
     whole = expander.file("", text, 0)
-    return Flow(whole.text, whole.files, whole.begins, whole.ends, expander.names, expander.sources)
+    return SourceText(whole.text, whole.files, whole.begins, whole.ends, expander.names, expander.sources)
 
 
-def _bared(strand: Strand) -> Strand:
+def _bared(piece: MappedText) -> MappedText:
     """Without comments, without what is printed as it is typed, and without what stands behind the end."""
-    text = strand.text
-    kept: list[Strand] = []
+    text = piece.text
+    kept: list[MappedText] = []
     last = at = 0
     unending: set[str] = set()
     while found := _HIDDEN.search(text, at):
         begin, at = found.span()
         if found["verb"] or found["typed"]:
             inside = "inside" if found["verb"] else "braced"
-            kept.append(strand.cut(last, begin))
+            kept.append(piece.cut(last, begin))
             if not _SPECIAL.search(found[inside]):
-                kept.append(strand.cut(*found.span(inside)))
+                kept.append(piece.cut(*found.span(inside)))
         elif found["comment"]:
-            kept.append(strand.cut(last, begin))
+            kept.append(piece.cut(last, begin))
         elif found["env"]:
             close = -1 if found["name"] in unending else text.find(f"\\end{{{found['name']}}}", at)
             if close < 0:
                 unending.add(found["name"])
                 continue
-            kept.append(strand.cut(last, begin))
+            kept.append(piece.cut(last, begin))
             at = close + len(found["name"]) + 6
         elif found["off"]:
             behind = at if "iffalse" in unending else _switched_off(text, at)
             if behind == at:
                 unending.add("iffalse")
-            kept.append(strand.cut(last, begin))
+            kept.append(piece.cut(last, begin))
             at = behind
         elif found["end"]:
-            return joined([*kept, strand.cut(last, begin)])
+            return concatenate([*kept, piece.cut(last, begin)])
         else:
             continue
         last = at
-    return joined([*kept, strand.cut(last, len(text))])
+    return concatenate([*kept, piece.cut(last, len(text))])
 
 
 def _switched_off(text: str, at: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from citewell.draft.flow import Flow
+from citewell.draft.source_text import SourceText
 from citewell.draft.tex_expand import braces
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Draft, Paper
@@ -55,15 +55,15 @@ def people(inside: str) -> list[str]:
     return found
 
 
-def take_items(draft: Draft, flow: Flow, begin: int, end: int) -> None:
+def take_items(draft: Draft, source: SourceText, begin: int, end: int) -> None:
     """The entries of a ``thebibliography``, as far as their form tells title, authors and year apart."""
-    starts = [found.span() for found in _BIBITEM.finditer(flow.text, begin, end)]
+    starts = [found.span() for found in _BIBITEM.finditer(source.text, begin, end)]
     for at, (start, behind) in enumerate(starts):
         close = starts[at + 1][0] if at + 1 < len(starts) else end
-        key, paper = item(flow.text[behind:close])
+        key, paper = item(source.text[behind:close])
         if key and key not in draft.bibliography:
             draft.bibliography[key] = paper
-            draft.entries[key] = flow.place(start, start + len(flow.text[start:close].rstrip()))
+            draft.entries[key] = source.place(start, start + len(source.text[start:close].rstrip()))
 
 
 def item(text: str) -> tuple[str, Paper]:

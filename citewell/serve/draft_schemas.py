@@ -17,9 +17,9 @@ _TEXT = "Counting boats\n\nBoats were first counted from photographs [?]."
 class DraftRequest(BaseModel):
     """A manuscript as text."""
 
-    model_config = example(text=_TEXT, form="text")
+    model_config = example(text=_TEXT, format="text")
     text: str = Field(max_length=2_000_000)
-    form: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty: found by the text itself.")
+    format: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty: found by the text itself.")
     bibliography: str = Field("", max_length=2_000_000, description="The text of its .bib file.")
 
 
@@ -35,7 +35,7 @@ class Choice(BaseModel):
 class AcceptRequest(DraftRequest):
     """A manuscript, and what to cite where."""
 
-    model_config = example(text=_TEXT, form="markdown", choices=[{"begin": 58, "end": 61, "ids": ["doi:10.1000/harbour"]}])
+    model_config = example(text=_TEXT, format="markdown", choices=[{"begin": 58, "end": 61, "ids": ["doi:10.1000/harbour"]}])
     choices: list[Choice] = Field(min_length=1, max_length=1_000)
 
 
@@ -58,8 +58,8 @@ class Paragraph(BaseModel):
     sentences: list[DraftSentence]
 
 
-class SlotShape(BaseModel):
-    """A place where a citation is wanted or stands."""
+class Citation(BaseModel):
+    """An in-text citation, or a gap: a place where a citation is missing."""
 
     file: str
     begin: int
@@ -83,7 +83,7 @@ class BibliographyEntry(BaseModel):
 
 
 _GAP: dict[str, Any] = {
-    "form": "text",
+    "format": "text",
     "title": "Counting boats",
     "abstract": "",
     "authors": [],
@@ -104,7 +104,7 @@ _GAP: dict[str, Any] = {
             ],
         }
     ],
-    "slots": [
+    "citations": [
         {
             "file": "",
             "begin": 58,
@@ -125,12 +125,12 @@ class Draft(BaseModel):
     """What stands where in a manuscript."""
 
     model_config = example(**_GAP)
-    form: Literal["latex", "markdown", "docx", "text"]
+    format: Literal["latex", "markdown", "docx", "text"]
     title: str
     abstract: str
     authors: list[str]
     paragraphs: list[Paragraph]
-    slots: list[SlotShape]
+    citations: list[Citation]
     bibliography: list[BibliographyEntry]
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.draft import parse
-from citewell.draft.accept import Choice, accepted
+from citewell.draft.accept import Choice, with_citations
 from citewell.draft.bibliography import entries
-from citewell.draft.entries import keys_for, with_entries
+from citewell.draft.entries import assign_keys, with_entries
 from citewell.draft.files import replace_file
 from citewell.draft.patch import Change
 from citewell.errors import CitewellError
@@ -32,10 +32,10 @@ Said [@a] and [see @?, p. 3] and @b. Wanted <!-- cite X --> or [CITATION] or [@a
 """
 
 
-def filled(text: str, form: str, *keys: str) -> str:
+def filled(text: str, format: str, *keys: str) -> str:
     """The draft with `keys` at every gap."""
-    draft = parse(text, form)
-    changed = accepted(draft, [Choice(slot.place, keys) for slot in draft.slots if slot.gap])
+    draft = parse(text, format)
+    changed = with_citations(draft, [Choice(gap.place, keys) for gap in draft.gaps])
     assert set(changed) == {""}
     return changed[""]
 
@@ -64,42 +64,46 @@ def test_plain_text_is_cited_as_pandoc_does() -> None:
 
 
 def test_a_gap_filled_is_a_citation_and_no_gap() -> None:
-    for text, form in ((LATEX, "latex"), (MARKDOWN, "markdown")):
-        again = parse(filled(text, form, "k"), form)
-        assert not [slot for slot in again.slots if slot.gap]
-        assert len([slot for slot in again.slots if "k" in slot.keys]) == len([s for s in parse(text, form).slots if s.gap])
+    for text, format in ((LATEX, "latex"), (MARKDOWN, "markdown")):
+        again = parse(filled(text, format, "k"), format)
+        assert not again.gaps
+        assert len([citation for citation in again.citations if "k" in citation.keys]) == len(
+            [s for s in parse(text, format).citations if s.is_gap]
+        )
 
 
 def test_more_is_added_beside_what_is_cited() -> None:
     draft = parse(LATEX, "latex")
-    by_source = {LATEX[slot.place.begin : slot.place.end]: slot.place for slot in draft.slots}
-    changed = accepted(draft, [Choice(by_source["\\autocites{c}{d}"], ("k", "d")), Choice(by_source["\\citep{a}"], ("a",))])
+    by_source = {LATEX[citation.place.begin : citation.place.end]: citation.place for citation in draft.citations}
+    changed = with_citations(
+        draft, [Choice(by_source["\\autocites{c}{d}"], ("k", "d")), Choice(by_source["\\citep{a}"], ("a",))]
+    )
     assert "\\autocites{c}{d, k}" in changed[""] and "Said \\citep{a} and" in changed[""]
     draft = parse(MARKDOWN, "markdown")
-    place = next(slot.place for slot in draft.slots if slot.keys == ["b"])
-    assert "and @b [@k]. Wanted" in accepted(draft, [Choice(place, ("k",))])[""]
+    place = next(citation.place for citation in draft.citations if citation.keys == ["b"])
+    assert "and @b [@k]. Wanted" in with_citations(draft, [Choice(place, ("k",))])[""]
 
 
 def test_behind_a_sentence_a_citation_comes_before_its_full_stop() -> None:
-    for form, expected in (("latex", "any~\\citep{k}."), ("text", "any [@k].")):
+    for format, expected in (("latex", "any~\\citep{k}."), ("text", "any [@k].")):
         text = (
             f"Title\n\nA. {LATEX.splitlines()[1]} A claim without any. More."
-            if form == "latex"
+            if format == "latex"
             else "T\n\nA. A claim without any. More."
         )
         begin = text.index("A claim")
         place = Place("", begin, begin + len("A claim without any."))
-        assert f"A claim without {expected} More." in accepted(parse(text, form), [Choice(place, ("k",))])[""]
+        assert f"A claim without {expected} More." in with_citations(parse(text, format), [Choice(place, ("k",))])[""]
 
 
 def test_places_that_are_not_there_and_keys_that_cannot_be_are_refused() -> None:
     draft = parse(LATEX, "latex")
-    for place, keys, says in ((Place("", 5, 10**6), ("k",), "no place"), (Place("", 0, 0), ("a b",), "citation key")):
+    for place, keys, says in ((Place("", 5, 10**6), ("k",), "no position"), (Place("", 0, 0), ("a b",), "citation key")):
         with pytest.raises(CitewellError, match=says):
-            accepted(draft, [Choice(place, keys)])
-    gap = next(slot.place for slot in draft.slots if slot.gap)
+            with_citations(draft, [Choice(place, keys)])
+    gap = draft.gaps[0].place
     with pytest.raises(CitewellError, match="same place"):
-        accepted(draft, [Choice(gap, ("k",)), Choice(gap, ("l",))])
+        with_citations(draft, [Choice(gap, ("k",)), Choice(gap, ("l",))])
 
 
 BIB = "%\r\n@Article{smith2020graphs,\r\n  title={Graphs}, author  ={Smith, Jo}, year=2020, doi={10.1000/G}\r\n}\r\n@comment{x}"
@@ -116,13 +120,13 @@ def papers() -> list[Paper]:
 
 def test_what_the_bibliography_has_keeps_its_key_and_the_rest_gets_a_stable_one() -> None:
     known = dict(entries(BIB))
-    keys = keys_for(papers(), known, taken=["else1950graphs"])
+    keys = assign_keys(papers(), known, reserved=["else1950graphs"])
     assert keys == {"one": "smith2020graphs", "two": "smith2020graphs", "three": "smith2020graphsa", "four": "else1950graphsa"}
     text = with_entries(BIB, papers(), keys)
     assert text.startswith(BIB) and text[len(BIB) :].startswith("\r\n\r\n@") and "\n" not in text.replace("\r\n", "")
     assert [key for key, _ in entries(text)] == ["smith2020graphs", "smith2020graphsa", "else1950graphsa"]
     assert "Long." not in text and "volume = {3}" in text
-    again = keys_for(papers(), dict(entries(text)))
+    again = assign_keys(papers(), dict(entries(text)))
     assert again == keys and with_entries(text, papers(), again) == text
 
 
@@ -134,10 +138,10 @@ WORDS = st.lists(st.sampled_from(["Graph", "graphs", "Über", "de", "x", "{", "%
 @given(st.lists(st.tuples(WORDS, WORDS, st.integers(1998, 2003)), max_size=6))
 def test_keys_are_the_same_each_time_and_each_means_one_work(works: list[tuple[str, str, int]]) -> None:
     made = [Paper(f"On {title}", authors=[f"J {name}"], year=year, id=str(at)) for at, (title, name, year) in enumerate(works)]
-    keys = keys_for(made, {})
-    assert keys == keys_for(made, {}) and len({key.lower() for key in keys.values()}) == len(made)
+    keys = assign_keys(made, {})
+    assert keys == assign_keys(made, {}) and len({key.lower() for key in keys.values()}) == len(made)
     text = with_entries("", made, keys)
-    assert with_entries(text, made, keys_for(made, dict(entries(text)))) == text
+    assert with_entries(text, made, assign_keys(made, dict(entries(text)))) == text
 
 
 def test_a_patch_keeps_the_encoding_and_says_what_changes(tmp_path: Path) -> None:
@@ -193,9 +197,9 @@ def test_a_file_that_is_written_is_whole_at_any_moment(tmp_path: Path) -> None:
 
 def test_a_gap_in_a_macro_is_filled_where_the_macro_is_defined() -> None:
     draft = parse(r"\newcommand{\boat}{Boat~\cite{?}} The \boat{} floats.", "latex")
-    (slot,) = draft.slots
-    with pytest.raises(CitewellError, match=r"macro \\boat; fill it where that is defined"):
-        accepted(draft, [Choice(slot.place, ("k",))])
+    (citation,) = draft.citations
+    with pytest.raises(CitewellError, match=r"macro \\boat; fill it in the definition"):
+        with_citations(draft, [Choice(citation.place, ("k",))])
 
 
 def test_macros_of_ones_own_keep_their_other_arguments() -> None:
@@ -207,7 +211,7 @@ def test_macros_of_ones_own_keep_their_other_arguments() -> None:
 def test_a_citation_behind_a_chinese_sentence_stands_before_its_stop() -> None:
     draft = parse("第一句话。第二句话。", "latex")
     first = draft.paragraphs[0].sentences[0]
-    assert accepted(draft, [Choice(first.place, ("k",))])[""] == r"第一句话~\cite{k}。第二句话。"
+    assert with_citations(draft, [Choice(first.place, ("k",))])[""] == r"第一句话~\cite{k}。第二句话。"
 
 
 def test_a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path: Path) -> None:

@@ -40,11 +40,11 @@ HOSTILE = r"""{ [ \a[ $ \iffalse~ \begin{verbatim} \begin{x} ` <!-- * @a~ [@a] \
 def consistent(draft: Draft, text: str) -> None:
     """Every place is exact, and inside the one that holds it."""
     assert draft.sources[""] == text
-    for slot in draft.slots:
-        written = text[slot.place.begin : slot.place.end]
-        assert slot.context.count(TARGET_MARK) == 1
-        assert slot.place.line == text.count("\n", 0, slot.place.begin) + 1
-        assert written and all(key in written for key in slot.keys)
+    for citation in draft.citations:
+        written = text[citation.place.begin : citation.place.end]
+        assert citation.context.count(TARGET_MARK) == 1
+        assert citation.place.line == text.count("\n", 0, citation.place.begin) + 1
+        assert written and all(key in written for key in citation.keys)
     end = 0
     for paragraph in sorted(draft.paragraphs, key=lambda each: each.place.begin):
         place = paragraph.place
@@ -73,23 +73,23 @@ def test_markdown_in_any_order(pieces: list[str]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300), st.sampled_from(["latex", "markdown", "text", "docx", ""]))
-def test_any_text_at_all(text: str, form: str) -> None:
-    consistent(parse(text, form), text)
+def test_any_text_at_all(text: str, format: str) -> None:
+    consistent(parse(text, format), text)
 
 
-@pytest.mark.parametrize("form", ["latex", "markdown", "text"])
+@pytest.mark.parametrize("format", ["latex", "markdown", "text"])
 @pytest.mark.parametrize("piece", [*(piece.replace("~", " ") for piece in HOSTILE), " ", "\n", "```a\n"])
-def test_no_text_takes_long(form: str, piece: str) -> None:
+def test_no_text_takes_long(format: str, piece: str) -> None:
     """Forty thousand characters of anything; what is not linear in them would take minutes."""
     text = piece * (40_000 // len(piece))
     begun = time.process_time()
-    consistent(parse(text, form), text)
+    consistent(parse(text, format), text)
     assert time.process_time() - begun < 10
 
 
 def test_a_citation_leaves_the_words_round_it() -> None:
-    for form, mark in (("latex", "\\cite{k}"), ("markdown", "[@k]")):
-        draft = parse(f"One word {mark} two words. A next one.", form)
+    for format, mark in (("latex", "\\cite{k}"), ("markdown", "[@k]")):
+        draft = parse(f"One word {mark} two words. A next one.", format)
         assert [sentence.text for sentence in draft.paragraphs[0].sentences] == [
             f"One word {OTHER_MARK} two words.",
             "A next one.",

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from citewell.draft import form_of, parse, read
+from citewell.draft import detect_format, parse, read
 from citewell.papers import Draft
 
 
-def slots(draft: Draft) -> list[tuple[str, list[str]]]:
-    return [(draft.sources[slot.place.file][slot.place.begin : slot.place.end], slot.keys) for slot in draft.slots]
+def citations(draft: Draft) -> list[tuple[str, list[str]]]:
+    return [
+        (draft.sources[citation.place.file][citation.place.begin : citation.place.end], citation.keys)
+        for citation in draft.citations
+    ]
 
 
 def sentences(draft: Draft) -> list[str]:
@@ -38,7 +41,7 @@ def sentences(draft: Draft) -> list[str]:
 )
 def test_citation_commands(written: str, keys: list[str]) -> None:
     draft = parse(f"Before {written} after.", "latex")
-    assert slots(draft) == [(written, keys)]
+    assert citations(draft) == [(written, keys)]
     assert sentences(draft) == ["Before OTHERCIT after."]
 
 
@@ -47,7 +50,7 @@ def test_citation_commands(written: str, keys: list[str]) -> None:
     [r"\citestyle{acm}", r"\setcitestyle{round}", r"\citation", r"\nocite{a}", r"\cite", r"\cite[a]", "\\cite{a\n\nb}"],
 )
 def test_what_only_looks_like_a_citation(written: str) -> None:
-    assert not slots(parse(f"Before {written} after.", "latex"))
+    assert not citations(parse(f"Before {written} after.", "latex"))
 
 
 def test_macros_that_would_fill_the_memory_are_left_alone() -> None:
@@ -57,12 +60,12 @@ def test_macros_that_would_fill_the_memory_are_left_alone() -> None:
     draft = parse(hostile, "latex")
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert [slot.keys for slot in draft.slots] == [["reis"]]
+    assert [citation.keys for citation in draft.citations] == [["reis"]]
     assert most < 50_000_000
     # A macro round all of a long document is none of those.
     words = "Boats are counted. " * 40_000
     draft = parse(f"\\newcommand\\all[1]{{#1}} \\begin{{document}} \\all{{{words} \\cite{{reis}}}} \\end{{document}}", "latex")
-    assert [slot.keys for slot in draft.slots] == [["reis"]]
+    assert [citation.keys for citation in draft.citations] == [["reis"]]
 
 
 def test_macros_of_ones_own() -> None:
@@ -74,8 +77,8 @@ def test_macros_of_ones_own() -> None:
 \us{} cite \ct[p.~1]{a}, \both{b}{c}, \q{d}, \q[y]{e}. \mark{Bold \cite{f}}, \twice{\cite{g}}, \again{h} \loop.""",
         "latex",
     )
-    assert [keys for _, keys in slots(draft)] == [["a"], ["b", "c"], ["d"], ["e"], ["f"], ["g"], ["h"]]
-    assert [written for written, _ in slots(draft)][:2] == [r"\ct[p.~1]{a}", r"\both{b}{c}"]
+    assert [keys for _, keys in citations(draft)] == [["a"], ["b", "c"], ["d"], ["e"], ["f"], ["g"], ["h"]]
+    assert [written for written, _ in citations(draft)][:2] == [r"\ct[p.~1]{a}", r"\both{b}{c}"]
     assert sentences(draft)[0] == "We cite OTHERCIT, OTHERCIT, x OTHERCIT, y OTHERCIT."
 
 
@@ -104,7 +107,7 @@ def test_what_is_no_running_text_keeps_its_citations_and_captions() -> None:
         "latex",
     )
     assert sentences(draft) == ["Start end.", "A table OTHERCIT.", "Last."]
-    assert [keys for _, keys in slots(draft)] == [["m"], ["t"], ["c"], ["h"]]
+    assert [keys for _, keys in citations(draft)] == [["m"], ["t"], ["c"], ["h"]]
     assert draft.paragraphs[-1].section == "Head"
 
 
@@ -119,7 +122,7 @@ def test_files_are_put_in_and_none_beyond_the_folder_is_opened(tmp_path: Path) -
     (inside / "parts" / "b.tex").write_text("B \\cite{b}. \\input{main}")
     (inside / "parts" / "c.tex").write_text("C \\cite{c}.")
     draft = read(inside / "main.tex", within=inside)
-    assert [slot.place.file for slot in draft.slots] == ["", "parts/b.tex", "parts/c.tex"]
+    assert [citation.place.file for citation in draft.citations] == ["", "parts/b.tex", "parts/c.tex"]
     assert "Secret" not in str(draft)
     assert "Secret" in str(read(inside / "main.tex"))
     assert list(parse((inside / "main.tex").read_text(), "latex").sources) == [""]
@@ -139,13 +142,20 @@ def test_the_bibliography_that_bibtex_made_is_read_where_there_is_no_other(tmp_p
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
 def test_encodings(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "d.tex").write_bytes("\\begin{document}Größe \\cite{ü}.\\end{document}".encode(encoding))
-    assert slots(read(tmp_path / "d.tex")) == [("\\cite{ü}", ["ü"])]
+    assert citations(read(tmp_path / "d.tex")) == [("\\cite{ü}", ["ü"])]
 
 
 def test_the_look_of_a_text_says_its_format() -> None:
-    assert form_of("Plain words about costs.") == "text"
-    assert form_of("Words \\citep{a} more") == form_of("x", "a.tex") == form_of("\\section{A} [@b]", "a.txt") == "latex"
-    assert form_of("# Head\n\ntext") == form_of("Words [@a].") == form_of("x \\cite{a}", "a.qmd") == "markdown"
+    assert detect_format("Plain words about costs.") == "text"
+    assert (
+        detect_format("Words \\citep{a} more")
+        == detect_format("x", "a.tex")
+        == detect_format("\\section{A} [@b]", "a.txt")
+        == "latex"
+    )
+    assert (
+        detect_format("# Head\n\ntext") == detect_format("Words [@a].") == detect_format("x \\cite{a}", "a.qmd") == "markdown"
+    )
 
 
 def test_citation_macros_that_hold_their_keys_elsewhere_than_citation_commands_do() -> None:
@@ -157,7 +167,7 @@ def test_citation_macros_that_hold_their_keys_elsewhere_than_citation_commands_d
 One \citebert{} two \citenote{a}{p.~3}, three \citesmith{p.~4}, four \mycite{b}, five \citep[x]{c}.""",
         "latex",
     )
-    assert slots(draft) == [
+    assert citations(draft) == [
         (r"\citebert", ["bert"]),
         (r"\citenote{a}{p.~3}", ["a"]),
         (r"\citesmith{p.~4}", ["smith"]),
@@ -175,7 +185,7 @@ We count boats \jd{cite Holt here}. \kay{rephrase} \new{Gulls fly.}""",
         "latex",
     )
     assert sentences(draft) == ["We count boats OTHERCIT.", "Gulls fly."]
-    assert [(slot.keys, slot.note) for slot in draft.slots] == [([], "cite Holt here")]
+    assert [(citation.keys, citation.note) for citation in draft.citations] == [([], "cite Holt here")]
 
 
 @pytest.mark.parametrize(
@@ -192,20 +202,20 @@ We count boats \jd{cite Holt here}. \kay{rephrase} \new{Gulls fly.}""",
 )
 def test_citations_where_text_is_passed_over(written: str) -> None:
     draft = parse(written, "latex")
-    assert slots(draft) == [(r"\cite{a}", ["a"])]
+    assert citations(draft) == [(r"\cite{a}", ["a"])]
     assert draft.title in ("", "Boats")
 
 
 def test_a_note_names_what_it_cites_by_key() -> None:
-    (slot,) = parse(r"Boats\todo{cite \citep[p.~2]{holt} or others}.", "latex").slots
-    assert slot.note == "cite [holt] or others"
+    (citation,) = parse(r"Boats\todo{cite \citep[p.~2]{holt} or others}.", "latex").citations
+    assert citation.note == "cite [holt] or others"
 
 
 def test_code_in_braces_and_names_of_works_are_no_text() -> None:
     draft = parse(
         r"\defcitealias{a}{Paper I} Use \lstinline{\cite{b}} or \mintinline{tex}{\cite{c}} or \lstinline[x=y]{d}.", "latex"
     )
-    assert not draft.slots
+    assert not draft.citations
     assert sentences(draft) == ["Use or or d."]
 
 
@@ -226,7 +236,7 @@ def test_authors_of_springers_class() -> None:
 def test_what_is_struck_out_is_no_text_but_cites_still() -> None:
     draft = parse(r"We count \deleted{old \cite{a}} boats \st{well}.", "latex")
     assert sentences(draft) == ["We count boats ."]
-    assert slots(draft) == [(r"\cite{a}", ["a"])]
+    assert citations(draft) == [(r"\cite{a}", ["a"])]
 
 
 def test_a_title_keeps_the_name_of_a_program() -> None:

@@ -45,7 +45,7 @@ def test_the_whole_every_gap_and_every_paragraph_without_a_citation(library: Pat
     answers = json.loads(demo.path("answers.json").read_text())
     assert [result["task"] for result in results] == ["global", *["local"] * len(answers), "paragraph"]
     cited = {each["key"]: each["id"] for each in results[0]["cites"]}
-    assert set(cited) == {key for slot in read(path).slots for key in slot.keys} and all(cited.values())
+    assert set(cited) == {key for citation in read(path).citations for key in citation.keys} and all(cited.values())
     source = path.read_text("utf-8")
     for number, (answer, result) in enumerate(zip(answers, results[1:-1], strict=True), 1):
         place, suggested = result["place"], [each["id"] for each in result["suggestions"]]
@@ -63,7 +63,7 @@ def test_the_whole_every_gap_and_every_paragraph_without_a_citation(library: Pat
 def test_the_table_names_the_places_and_what_is_cited_already(library: Path, draft: Path) -> None:
     said = citewell("suggest", draft, "--task", "local", "-k", 1, "--library", library, "--pipeline", "fast").stdout
     assert "It cites 6 works already, of which the library has 6" in " ".join(said.split())
-    last = [slot.place.line for slot in read(draft).slots if slot.gap][-1]
+    last = read(draft).gaps[-1].place.line
     assert "Gap 8," in said and f"draft.tex:{last}:" in "".join(said.split())
 
 
@@ -89,8 +89,8 @@ def test_accept_shows_a_patch_and_write_writes_it(library: Path, draft: Path) ->
     assert bib.read_bytes().startswith(entries)
     assert bib.read_text("utf-8").count("@") == entries.decode().count("@") + 3  # devlin2019bert was there already
     again = read(draft)
-    assert len([slot for slot in again.slots if slot.gap]) == 6
-    assert {key for slot in again.slots for key in slot.keys} <= set(again.bibliography)
+    assert len(again.gaps) == 6
+    assert {key for citation in again.citations for key in citation.keys} <= set(again.bibliography)
     nothing = citewell("suggest", draft, "--take", "he2011citation", "--write", "--library", library)
     assert "nothing changes" in nothing.stderr and not nothing.stdout
 
@@ -100,7 +100,7 @@ def test_accept_best_leaves_no_gap(library: Path, draft: Path) -> None:
     told = json.loads(done.stdout)
     assert told["written"] and told["files"] == [str(draft.with_name("refs.bib")), str(draft)]
     after = read(draft)
-    assert not [slot for slot in after.slots if slot.gap] and set(told["keys"].values()) <= set(after.bibliography)
+    assert not after.gaps and set(told["keys"].values()) <= set(after.bibliography)
 
 
 def test_a_bibliography_that_is_not_there_is_made(library: Path, tmp_path: Path) -> None:

@@ -10,8 +10,11 @@ from citewell.draft import parse, read
 from citewell.papers import Draft
 
 
-def slots(draft: Draft) -> list[tuple[str, list[str]]]:
-    return [(draft.sources[slot.place.file][slot.place.begin : slot.place.end], slot.keys) for slot in draft.slots]
+def citations(draft: Draft) -> list[tuple[str, list[str]]]:
+    return [
+        (draft.sources[citation.place.file][citation.place.begin : citation.place.end], citation.keys)
+        for citation in draft.citations
+    ]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +35,7 @@ def slots(draft: Draft) -> list[tuple[str, list[str]]]:
 )
 def test_citations(written: str, keys: list[str]) -> None:
     draft = parse(f"Before {written} after.", "markdown")
-    assert slots(draft) == [(written, keys)]
+    assert citations(draft) == [(written, keys)]
     assert draft.paragraphs[0].text == "Before OTHERCIT after."
 
 
@@ -40,11 +43,11 @@ def test_citations(written: str, keys: list[str]) -> None:
     "written", ["me@a.org", "\\@a", "`@a`", "@fig-a", "[@tbl-a]", "[x](http://a/@b)", "<!-- [@a] -->", "a@b", "[a]"]
 )
 def test_what_only_looks_like_a_citation(written: str) -> None:
-    assert not slots(parse(f"Before {written} after.", "markdown"))
+    assert not citations(parse(f"Before {written} after.", "markdown"))
 
 
 def test_a_key_ends_before_the_full_stop() -> None:
-    assert slots(parse("So says @doe2020. And @roe2021: yes.", "markdown")) == [
+    assert citations(parse("So says @doe2020. And @roe2021: yes.", "markdown")) == [
         ("@doe2020", ["doe2020"]),
         ("@roe2021", ["roe2021"]),
     ]
@@ -74,7 +77,7 @@ def test_a_damaged_header_is_no_harm() -> None:
     bomb = "a: &a [x, x]\nb: &b [*a, *a]\nnocite: *b\n"
     for header in ("title: [unclosed\n", "- a\n- b\n", bomb, "title: 3\nauthor: {x: 1}\nbibliography: 7\n"):
         draft = parse(f"---\n{header}---\n\nText [@a].\n", "markdown")
-        assert slots(draft) == [("[@a]", ["a"])]
+        assert citations(draft) == [("[@a]", ["a"])]
 
 
 def test_bibliographies_of_the_header(tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ def test_links_are_no_gaps_and_their_targets_no_text() -> None:
 """,
         "markdown",
     )
-    assert slots(draft) == [("[ref]", []), ("[@a]", ["a"]), ("[?]", [])]
+    assert citations(draft) == [("[ref]", []), ("[@a]", ["a"]), ("[?]", [])]
     assert [each.text for each in draft.paragraphs] == [
         "See the reference, the ref and a citation at https://x.org/@user. A gap OTHERCIT.",
         "OTHERCIT: is cited, and so is OTHERCIT.",
@@ -107,8 +110,8 @@ def test_a_comment_sign_that_is_escaped_is_text() -> None:
 
 
 def test_the_abstract_of_the_header_is_a_context_without_the_signs_of_yaml() -> None:
-    (slot,) = parse("---\ntitle: T\nabstract: |\n  Boats were counted [@a].\n---\nText.\n", "markdown").slots
-    assert slot.context == "Boats were counted TARGETCIT ."
+    (citation,) = parse("---\ntitle: T\nabstract: |\n  Boats were counted [@a].\n---\nText.\n", "markdown").citations
+    assert citation.context == "Boats were counted TARGETCIT ."
 
 
 def test_a_citation_behind_a_quotation_belongs_to_it() -> None:

@@ -34,17 +34,17 @@ def test_the_parts_of_a_draft_are_found() -> None:
 
 
 def test_each_gap_becomes_a_slot_with_its_line() -> None:
-    slots = parse(DRAFT).slots
-    assert [slot.place.line for slot in slots] == [9, 10]
-    assert all(slot.gap and slot.context.count(TARGET_MARK) == 1 for slot in slots)
-    assert slots[0].context.startswith(f"Topic models {TARGET_MARK}")
+    citations = parse(DRAFT).citations
+    assert [citation.place.line for citation in citations] == [9, 10]
+    assert all(citation.is_gap and citation.context.count(TARGET_MARK) == 1 for citation in citations)
+    assert citations[0].context.startswith(f"Topic models {TARGET_MARK}")
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_offsets_are_those_of_the_text_as_it_is(newline: str) -> None:
     draft = parse(DRAFT.replace("\n", newline))
     source = draft.sources[""]
-    assert [source[slot.place.begin : slot.place.end] for slot in draft.slots] == ["[?]", "[CITATION]"]
+    assert [source[citation.place.begin : citation.place.end] for citation in draft.citations] == ["[?]", "[CITATION]"]
     written = [source[each.place.begin : each.place.end] for each in draft.paragraphs[0].sentences]
     assert written == ["Topic models [?] are old.", f"Vectors came later{newline}[CITATION].", "Nothing here."]
     assert [sentence.cited for sentence in draft.paragraphs[0].sentences] == [True, True, False]

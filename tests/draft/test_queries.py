@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citewell.draft import parse, resolved
-from citewell.draft.queries import asking, of_draft
+from citewell.draft import parse, resolve_keys
+from citewell.draft.queries import draft_queries, query_context
 from citewell.library.library import Library
 from citewell.papers import Paper, Query
 from citewell.pipeline.pipeline import suggest
@@ -43,19 +43,19 @@ def library(tmp_path: Path) -> Library:
 
 
 def test_the_whole_each_gap_and_each_paragraph_that_is_begun() -> None:
-    asked = of_draft(parse(DRAFT), ["a"])
+    asked = draft_queries(parse(DRAFT), ["a"])
     assert [each.query.task for each in asked] == ["global", "local", "paragraph"]
     assert all(each.query.known == ["a"] and each.query.only_new and each.query.authors == ["Ann Bo"] for each in asked)
     whole, gap, begun = asked
     assert whole.place is None and whole.query.abstract.startswith("Words are counted in many ways. Nobody counts")
-    assert gap.slot is not None and gap.query.context.endswith("Nobody counts them twice TARGETCIT .")
+    assert gap.gap is not None and gap.query.context.endswith("Nobody counts them twice TARGETCIT .")
     assert begun.query.context == "Counting words is an old habit of scholars."
-    assert [each.query.task for each in of_draft(parse(DRAFT), task="local")] == ["local"]
+    assert [each.query.task for each in draft_queries(parse(DRAFT), task="local")] == ["local"]
 
 
 def test_keys_mean_papers_of_the_library(library: Library) -> None:
     draft = parse(DRAFT.replace("luhn", "luhn,cy1999,nobody"), bib=BIB)
-    assert resolved(draft, library) == {"luhn": "a", "spark": "b", "cy1999": "c"}
+    assert resolve_keys(draft, library) == {"luhn": "a", "spark": "b", "cy1999": "c"}
 
 
 def test_what_is_known_steers_and_is_not_found_again(library: Library) -> None:
@@ -76,21 +76,23 @@ def test_what_is_known_steers_and_is_not_found_again(library: Library) -> None:
     ],
 )
 def test_what_a_note_names_is_asked_for(note: str, asked: str) -> None:
-    (gap,) = of_draft(parse(rf"Words are counted \todo{{{note}}}.", "latex"), task="local")
+    (gap,) = draft_queries(parse(rf"Words are counted \todo{{{note}}}.", "latex"), task="local")
     assert gap.query.context == asked
-    assert gap.slot is not None and gap.slot.context == "Words are counted TARGETCIT ."
+    assert gap.gap is not None and gap.gap.context == "Words are counted TARGETCIT ."
 
 
-@pytest.mark.parametrize("form", ["latex", "markdown", "text"])
+@pytest.mark.parametrize("format", ["latex", "markdown", "text"])
 @pytest.mark.parametrize(
     "written", ["[cite Luhn 1958]", "[CITE: Luhn 1958]", "[citation needed: Luhn 1958]", "[TODO: cite Luhn 1958]"]
 )
-def test_gaps_in_brackets_may_name_a_work(form: str, written: str) -> None:
-    (slot,) = parse(f"On Words\n\nWe count.\n\nWords are counted {written}.", form).slots
-    assert slot.gap and slot.note == written[1:-1]
-    assert asking(slot).endswith("Words are counted Luhn 1958 TARGETCIT .")
+def test_gaps_in_brackets_may_name_a_work(format: str, written: str) -> None:
+    (citation,) = parse(f"On Words\n\nWe count.\n\nWords are counted {written}.", format).citations
+    assert citation.is_gap and citation.note == written[1:-1]
+    assert query_context(citation).endswith("Words are counted Luhn 1958 TARGETCIT .")
 
 
 def test_a_macro_of_ones_own_may_ask_by_its_label() -> None:
-    (slot,) = parse(r"\newcommand{\want}[1]{\textcolor{blue}{\textbf{[CITE: #1]}}} Words \want{Luhn 1958}.", "latex").slots
-    assert (slot.keys, slot.note) == ([], "Luhn 1958")
+    (citation,) = parse(
+        r"\newcommand{\want}[1]{\textcolor{blue}{\textbf{[CITE: #1]}}} Words \want{Luhn 1958}.", "latex"
+    ).citations
+    assert (citation.keys, citation.note) == ([], "Luhn 1958")

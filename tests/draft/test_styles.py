@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from citewell.draft import parse, read
-from citewell.draft.flow import unmarked
+from citewell.draft.builder import without_marks
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Place
 from tests.draft import word
 from tests.draft.word import paragraph, run
@@ -43,11 +43,11 @@ def written(draft: Draft, place: Place) -> str:
 
 
 def found(draft: Draft, name: str) -> list[str]:
-    """The slots of a draft as ``expected.txt`` has them."""
+    """The citations of a draft as ``expected.txt`` has them."""
     return [
-        f"{slot.place.file or name}:{slot.place.line}\t{' '.join(written(draft, slot.place).split())}\t"
-        + (", ".join(slot.keys) or f"gap {slot.note}".rstrip())
-        for slot in draft.slots
+        f"{citation.place.file or name}:{citation.place.line}\t{' '.join(written(draft, citation.place).split())}\t"
+        + (", ".join(citation.keys) or f"gap {citation.note}".rstrip())
+        for citation in draft.citations
     ]
 
 
@@ -55,9 +55,9 @@ def found(draft: Draft, name: str) -> list[str]:
 def test_every_citation_and_gap_is_found_where_it_stands(style: str) -> None:
     draft = read(FOLDER / style / FILES[style])
     head, *expected = (FOLDER / style / "expected.txt").read_text("utf-8").splitlines()
-    assert "\t".join((draft.form, draft.title, "; ".join(draft.authors), draft.abstract)) == head
+    assert "\t".join((draft.format, draft.title, "; ".join(draft.authors), draft.abstract)) == head
     assert found(draft, FILES[style]) == expected
-    assert not {key for slot in draft.slots for key in slot.keys} & set(DECOYS)
+    assert not {key for citation in draft.citations for key in citation.keys} & set(DECOYS)
 
 
 @pytest.mark.parametrize("style", FILES)
@@ -80,17 +80,17 @@ def test_the_text_is_made_of_its_places(style: str) -> None:
         assert not re.search(LEFT_OUT, every.text), every.text
         for sentence in every.sentences:
             alone = written(draft, sentence.place)
-            if draft.form == "text" or "\\begin" in alone or "\n>" in alone or alone.count("$") % 2:
+            if draft.format == "text" or "\\begin" in alone or "\n>" in alone or alone.count("$") % 2:
                 continue  # it has no marks, or its marks begin before it or end behind it
-            again = parse(f"{macros}\n\n{alone}", draft.form)
+            again = parse(f"{macros}\n\n{alone}", draft.format)
             assert again.paragraphs and " ".join(again.paragraphs[0].text.split()) == sentence.text
 
 
 @pytest.mark.parametrize("style", FILES)
 def test_contexts_say_what_stands_round_the_place(style: str) -> None:
-    for slot in read(FOLDER / style / FILES[style]).slots:
-        assert slot.context.count(TARGET_MARK) == 1
-        assert all(key not in slot.context for key in slot.keys)
+    for citation in read(FOLDER / style / FILES[style]).citations:
+        assert citation.context.count(TARGET_MARK) == 1
+        assert all(key not in citation.context for key in citation.keys)
 
 
 def test_bibliographies_are_read() -> None:
@@ -134,11 +134,11 @@ def test_word_files_of_two_kinds(tmp_path: Path) -> None:
     for name, data, lines in zip(("zotero.docx", "comments.docx"), (with_fields, with_comments), expected, strict=True):
         (tmp_path / name).write_bytes(data)
         draft = read(tmp_path / name)
-        assert (draft.form, draft.title) == ("docx", "On Trees")
+        assert (draft.format, draft.title) == ("docx", "On Trees")
         assert found(draft, name) == lines
 
 
 def test_what_no_reader_sees_is_left_out_of_the_text() -> None:
     text = " ".join(each.text for each in read(FOLDER / "acl" / "paper.tex").paragraphs)
     assert "Refill" not in text and OTHER_MARK in text and "1{,}204" not in text
-    assert unmarked(f"It is so {OTHER_MARK}.") == "It is so."
+    assert without_marks(f"It is so {OTHER_MARK}.") == "It is so."

@@ -44,7 +44,7 @@ def opened(tmp_path: Path, data: bytes) -> Draft:
 
 
 def source_of(draft: Draft, *, gaps: bool) -> list[str]:
-    places = [slot.place for slot in draft.slots if slot.gap is gaps]
+    places = [citation.place for citation in draft.citations if citation.is_gap is gaps]
     return [draft.sources[place.file][place.begin : place.end] for place in places]
 
 
@@ -74,13 +74,13 @@ def test_citations_of_reference_managers_and_the_works_behind_them(tmp_path: Pat
             sources=SOURCES,
         ),
     )
-    assert (draft.form, draft.title, draft.authors, draft.abstract) == (
+    assert (draft.format, draft.title, draft.authors, draft.abstract) == (
         "docx",
         "Chance in Small Words",
         ["Ann Other"],
         "We count.",
     )
-    keys = [slot.keys for slot in draft.slots]
+    keys = [citation.keys for citation in draft.citations]
     price, ng = "price1963chances", "ng2001odds"
     assert keys == [[price, ng], [ng], [price], ["Abe20"], [price], ["moss1999third"], [ng]]
     assert source_of(draft, gaps=False)[0] == f"[@{price}; @{ng}]"
@@ -108,7 +108,7 @@ def test_comments_and_highlights_are_gaps(tmp_path: Path) -> None:
     )
     assert draft.title == "A Title of a Few Words"
     assert source_of(draft, gaps=True) == ["<!-- Add a reference – Chittka? -->", "[@?]", "[@?]", "[CITATION]"]
-    assert draft.slots[0].note == "Add a reference – Chittka?"
+    assert draft.citations[0].note == "Add a reference – Chittka?"
     assert [sentence.cited for sentence in draft.paragraphs[0].sentences] == [True, True, False]
     assert draft.paragraphs[3].text == "2 * 3 is *not* _six_ at [me](you) and a@b.c, <b> $5 `x` {y} #1 \\cite{z} @handle."
     assert [each.text for each in draft.paragraphs][2:] == ["First an item", draft.paragraphs[3].text, "# no heading"]
@@ -117,7 +117,7 @@ def test_comments_and_highlights_are_gaps(tmp_path: Path) -> None:
 def test_what_was_read_can_be_read_again_as_text(tmp_path: Path) -> None:
     draft = opened(tmp_path, word.docx(paragraph("Title", style="Title"), paragraph("One ", run("[?]", "red"), " two. Three.")))
     again = parse(draft.sources[""], "docx")
-    assert (again.title, again.slots, again.paragraphs) == (draft.title, draft.slots, draft.paragraphs)
+    assert (again.title, again.citations, again.paragraphs) == (draft.title, draft.citations, draft.paragraphs)
 
 
 def test_notes_that_name_each_other_come_to_an_end(tmp_path: Path) -> None:

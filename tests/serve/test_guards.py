@@ -236,7 +236,7 @@ def test_a_stuck_worker_does_not_outlive_the_server(tmp_path: Path) -> None:
             time.sleep(0.1)
         (busy,) = (child for child in served.children() if not child.endswith(" nice"))
         others = [child for child in served.children() if child != busy]
-        asks = threading.Thread(target=lambda: _cut_off(served, {"text": hostile, "form": "latex"}))
+        asks = threading.Thread(target=lambda: _cut_off(served, {"text": hostile, "format": "latex"}))
         asks.start()
         time.sleep(0.5)
         served.process.kill()

@@ -50,11 +50,15 @@ def test_positions_in_a_text(served: Served) -> None:
     assert answer.status_code == 200
     draft_schemas.Draft.model_validate(answer.json())
     found = answer.json()
-    assert (found["form"], found["title"]) == ("latex", "Boats and gulls")
-    assert [LATEX[slot["begin"] : slot["end"]] for slot in found["slots"]] == [r"\cite{}", r"\cite{reis}", r"\cite{nobody}"]
-    assert [slot["gap"] for slot in found["slots"]] == [True, False, False]
-    assert [slot["papers"] for slot in found["slots"]] == [[], ["gulls"], []]
-    assert "TARGETCIT" in found["slots"][0]["context"]
+    assert (found["format"], found["title"]) == ("latex", "Boats and gulls")
+    assert [LATEX[citation["begin"] : citation["end"]] for citation in found["citations"]] == [
+        r"\cite{}",
+        r"\cite{reis}",
+        r"\cite{nobody}",
+    ]
+    assert [citation["gap"] for citation in found["citations"]] == [True, False, False]
+    assert [citation["papers"] for citation in found["citations"]] == [[], ["gulls"], []]
+    assert "TARGETCIT" in found["citations"][0]["context"]
     assert [(entry["key"], entry["id"]) for entry in found["bibliography"]] == [("reis", "gulls")]
     assert "root:" not in answer.text
 
@@ -62,11 +66,11 @@ def test_positions_in_a_text(served: Served) -> None:
 def test_an_uploaded_file_returns_its_text(served: Served) -> None:
     found = sent(served, "draft.tex", LATEX.encode())
     assert found["text"] == LATEX
-    assert found["slots"][0]["gap"]
+    assert found["citations"][0]["gap"]
     markdown = "# Boats\n\nGulls are mistaken for boats [@?]. Others count tides [@tides].\n"
     found = sent(served, "draft.md", markdown.encode())
-    assert (found["form"], found["text"]) == ("markdown", markdown)
-    assert [slot["papers"] for slot in found["slots"]] == [[], ["tides"]]
+    assert (found["format"], found["text"]) == ("markdown", markdown)
+    assert [citation["papers"] for citation in found["citations"]] == [[], ["tides"]]
 
 
 def test_an_uploaded_project_returns_its_files(served: Served) -> None:
@@ -80,19 +84,19 @@ def test_an_uploaded_project_returns_its_files(served: Served) -> None:
     found = sent(served, "paper.zip", zipped(project))
     assert found["text"] == main
     assert set(found["files"]) == {"parts/more.tex", "refs.bib"}
-    inner = [slot for slot in found["slots"] if slot["file"]]
-    assert [found["files"][slot["file"]][slot["begin"] : slot["end"]] for slot in inner] == [r"\cite{?}"]
+    inner = [citation for citation in found["citations"] if citation["file"]]
+    assert [found["files"][citation["file"]][citation["begin"] : citation["end"]] for citation in inner] == [r"\cite{?}"]
     assert [entry["id"] for entry in found["bibliography"]] == ["gulls"]
 
 
 def test_chosen_papers_are_inserted_into_text_and_bibliography(served: Served) -> None:
     found = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB}).json()
-    first, second, _ = found["slots"]
+    first, second, _ = found["citations"]
     choices = [
         {"begin": first["begin"], "end": first["end"], "ids": ["doi:10.1000/harbour", "gulls"]},
         {"begin": second["begin"], "end": second["end"], "ids": ["tides"]},
     ]
-    answer = served.client.post("/api/accept", json={"text": LATEX, "form": "latex", "choices": choices, "bibliography": BIB})
+    answer = served.client.post("/api/accept", json={"text": LATEX, "format": "latex", "choices": choices, "bibliography": BIB})
     assert answer.status_code == 200, answer.text
     accepted = draft_schemas.AcceptedDraft.model_validate(answer.json())
     harbour, tides = accepted.keys["doi:10.1000/harbour"], accepted.keys["tides"]
@@ -102,7 +106,7 @@ def test_chosen_papers_are_inserted_into_text_and_bibliography(served: Served) -
     assert accepted.bibliography.startswith(BIB)
     assert accepted.bibliography.count("@") == 3
     again = served.client.post("/api/draft", json={"text": accepted.text, "bibliography": accepted.bibliography}).json()
-    assert [slot["papers"] for slot in again["slots"]] == [["harbour", "gulls"], ["gulls", "tides"], []]
+    assert [citation["papers"] for citation in again["citations"]] == [["harbour", "gulls"], ["gulls", "tides"], []]
 
 
 def test_check_returns_what_the_command_prints(served: Served, library_folder: Path, tmp_path: Path) -> None:
@@ -128,7 +132,7 @@ def test_an_invalid_choice_is_reported(served: Served) -> None:
         ({"begin": 5, "end": 10**9, "ids": ["tides"]}, 422),
         ({"begin": 5, "end": 5, "ids": ["nobody"]}, 404),
     ):
-        answer = served.client.post("/api/accept", json={"text": LATEX, "form": "latex", "choices": [choice]})
+        answer = served.client.post("/api/accept", json={"text": LATEX, "format": "latex", "choices": [choice]})
         assert answer.status_code == status
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from citewell.draft import audit, parse, reports, resolved
-from citewell.draft.accept import Choice, accepted
-from citewell.draft.entries import keys_for, with_entries
-from citewell.draft.queries import asking
+from citewell.draft import audit, parse, reports, resolve_keys
+from citewell.draft.accept import Choice, with_citations
+from citewell.draft.entries import assign_keys, with_entries
+from citewell.draft.queries import query_context
 from citewell.library.library import Library
 from citewell.models import claims
 from citewell.papers import Draft, Place
@@ -49,26 +49,26 @@ def accept(library: Library, given: Given, attached: bytes = b"") -> object:
     numbers = {name: numbered(library, name) for name in names}
     papers = library.store.papers(list(numbers.values()))
     chosen = list({papers[number].id: papers[number] for number in numbers.values()}.values())
-    cited = {key for slot in read.slots for key in slot.keys}
-    by_id = keys_for(chosen, read.bibliography, cited - read.bibliography.keys())
+    cited = {key for citation in read.citations for key in citation.keys}
+    by_id = assign_keys(chosen, read.bibliography, cited - read.bibliography.keys())
     keys = {name: by_id[papers[number].id] for name, number in numbers.items()}
     choices = [
         Choice(Place("", choice["begin"], choice["end"]), tuple(keys[name] for name in choice["ids"]))
         for choice in given["choices"]
     ]
-    texts = accepted(read, choices)
+    texts = with_citations(read, choices)
     bibliography = with_entries(given["bibliography"], chosen, by_id)
     return {"text": texts.get("", given["text"]), "bibliography": bibliography, "keys": keys}
 
 
 def _parsed(given: Given) -> Draft:
-    return parse(given["text"], given["form"], given["bibliography"])
+    return parse(given["text"], given["format"], given["bibliography"])
 
 
 def _shown(library: Library, read: Draft) -> dict[str, Any]:
-    known = resolved(read, library)
+    known = resolve_keys(read, library)
     return {
-        "form": read.form,
+        "format": read.format,
         "title": read.title,
         "abstract": read.abstract,
         "authors": read.authors,
@@ -80,17 +80,17 @@ def _shown(library: Library, read: Draft) -> dict[str, Any]:
             }
             for each in read.paragraphs
         ],
-        "slots": [
+        "citations": [
             {
                 **_span(each.place),
                 "line": each.place.line,
                 "keys": each.keys,
                 "papers": [known[key] for key in each.keys if key in known],
-                "gap": each.gap,
-                "context": asking(each),
+                "gap": each.is_gap,
+                "context": query_context(each),
                 "note": each.note,
             }
-            for each in read.slots
+            for each in read.citations
         ],
         "bibliography": [
             {"key": key, "title": each.title, "authors": each.authors, "year": each.year, "id": known.get(key)}

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from citewell.draft import docx, form_of, parse, read
+from citewell.draft import detect_format, docx, parse, read
 from citewell.draft.archives import archive
 from citewell.draft.files import decoded
 from citewell.errors import CitewellError
@@ -57,7 +57,7 @@ def read_upload(name: str, data: bytes) -> Draft:
         raise ApiError(422, f"{name} is not a text file; send .tex, .md, .txt, .docx or a .zip of a LaTeX project.")
     if not text.strip():
         raise ApiError(422, f"{name} is empty; write the title on the first line and the text below it.")
-    return parse(text, form_of(text, name))
+    return parse(text, detect_format(text, name))
 
 
 def _project(data: bytes) -> Draft:

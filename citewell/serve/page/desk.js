@@ -279,7 +279,7 @@ export class Desk {
   /** Draw everything but the list: marks, counts, headings. */
   #show() {
     const { place, manuscript } = this;
-    const here = place.slot ?? place.sentence;
+    const here = place.citation ?? place.sentence;
     const marks = this.chosen.choices(manuscript.file).map((each) => ({ ...seen(each, manuscript.text), kind: "filled" }));
     if (here) marks.push({ begin: here.begin, end: here.end, kind: "here" });
     manuscript.show(marks);
@@ -318,7 +318,7 @@ export class Desk {
   /** Where a chosen paper without a place stands. */
   #standing(id) {
     const { reading } = this.manuscript;
-    if (reading.slots.some(({ papers }) => papers?.includes(id))) return "cited in the text";
+    if (reading.citations.some(({ papers }) => papers?.includes(id))) return "cited in the text";
     return reading.known().includes(id) ? "in your bibliography" : "bibliography only";
   }
 
@@ -365,7 +365,7 @@ export class Desk {
       .map(({ begin, end, ids }) => ({ begin: offsets.points(begin), end: offsets.points(end), ids }));
     if (!choices.length)
       throw new Error("No paper was chosen for this file; its name above the text lets you turn to another.");
-    return accepted(text, this.manuscript.form || this.manuscript.reading.form, choices, bibliography);
+    return accepted(text, this.manuscript.format || this.manuscript.reading.format, choices, bibliography);
   }
 
   /** The draft's bibliography with the entries of all that was chosen for a place in it. */

@@ -19,33 +19,33 @@ export async function sorted(files) {
 
 /** Read a draft from a file: its texts as a text area will have them, and its bibliography where the file brought one. */
 export async function opened(file) {
-  const { text, form, title, abstract, authors, files } = await upload("draft/file", [["file", file]]);
+  const { text, format, title, abstract, authors, files } = await upload("draft/file", [["file", file]]);
   const plain = (each) => each.replace(/\r\n?/g, "\n");
   const pairs = Object.entries(files ?? {}).map(([name, each]) => [name, plain(each)]);
   const others = Object.fromEntries(pairs.filter(([name]) => WRITING.test(name)));
   const bibliographies = pairs.filter(([name]) => BIBLIOGRAPHY.test(name));
   const bibliography = bibliographies.map(([, each]) => each).join("\n");
   const entries = nameOf(bibliographies.map(([name]) => name));
-  return { text: plain(text), form, others, bibliography, entries, about: { title, abstract, authors } };
+  return { text: plain(text), format, others, bibliography, entries, about: { title, abstract, authors } };
 }
 
 /** The name of the file that bibliographies came in, where it was one: the draft asks for it by that name. */
 export const nameOf = (names) => (names.length === 1 ? names[0].split("/").at(-1) : "");
 
 /** What the server reads in a text. */
-export function read(text, form, bibliography, signal) {
-  return post("draft", body(text, form, bibliography), signal);
+export function read(text, format, bibliography, signal) {
+  return post("draft", body(text, format, bibliography), signal);
 }
 
 /** What the server finds wanting in it. */
-export function audited(text, form, bibliography, signal) {
-  return post("check", body(text, form, bibliography), signal);
+export function audited(text, format, bibliography, signal) {
+  return post("check", body(text, format, bibliography), signal);
 }
 
 /** The draft with citations at some places (counted in code points), and the bibliography that goes with it. */
-export function accepted(text, form, choices, bibliography) {
-  return post("accept", { ...body(text, form, bibliography), choices });
+export function accepted(text, format, choices, bibliography) {
+  return post("accept", { ...body(text, format, bibliography), choices });
 }
 
 /** Half a surrogate pair, which no server can read, becomes a sign for it. */
-const body = (text, form, bibliography) => ({ text: text.toWellFormed(), form, bibliography });
+const body = (text, format, bibliography) => ({ text: text.toWellFormed(), format, bibliography });

@@ -14,7 +14,7 @@ import { rest } from "./asking.js";
 const READ_AFTER = 350;
 const AUDIT_AFTER = 1200;
 const KEEP_AFTER = 300;
-const FORMS = { latex: "LaTeX", markdown: "Markdown", docx: "Word", text: "plain text" };
+const FORMATS = { latex: "LaTeX", markdown: "Markdown", docx: "Word", text: "plain text" };
 const ENDINGS = { latex: "tex", markdown: "md" };
 
 export class Manuscript {
@@ -22,7 +22,7 @@ export class Manuscript {
   constructor({ edited, moved, read, audited, opened }) {
     Object.assign(this, { edited, read, audited, opened });
     this.reading = new Reading();
-    this.name = this.form = this.bibliography = this.entries = this.file = "";
+    this.name = this.format = this.bibliography = this.entries = this.file = "";
     this.others = {};
     this.about = {};
     this.extra = [];
@@ -44,8 +44,8 @@ export class Manuscript {
 
   /** Everything that is kept of it. */
   get kept() {
-    const { text, name, form, bibliography, entries, cursor, file, others, about } = this;
-    return { text, name, form, bibliography, entries, cursor, file, others, about };
+    const { text, name, format, bibliography, entries, cursor, file, others, about } = this;
+    return { text, name, format, bibliography, entries, cursor, file, others, about };
   }
 
   /** Begin where the last visit ended. */
@@ -59,8 +59,8 @@ export class Manuscript {
    * of its bibliography's file.
    */
   open(draft, before) {
-    const { text, name = "", form = "", bibliography = "", entries = "", cursor = 0, file = "", others = {}, about = {} } = draft;
-    Object.assign(this, { name, form, bibliography, entries, file, others, about, reading: new Reading() });
+    const { text, name = "", format = "", bibliography = "", entries = "", cursor = 0, file = "", others = {}, about = {} } = draft;
+    Object.assign(this, { name, format, bibliography, entries, file, others, about, reading: new Reading() });
     this.editor.open(text, cursor);
     this.#showFiles();
     this.#keep();
@@ -146,11 +146,11 @@ export class Manuscript {
     if (this.isEmpty) return;
     try {
       await rest(after, signal);
-      const { text, form, bibliography } = this;
-      this.reading = Reading.of(await drafts.read(text, form, bibliography, signal), text, this.reading, this.about);
+      const { text, format, bibliography } = this;
+      this.reading = Reading.of(await drafts.read(text, format, bibliography, signal), text, this.reading, this.about);
       this.read();
       await rest(AUDIT_AFTER, signal);
-      this.reading.audit((await drafts.audited(text, form, bibliography, signal)).findings, text);
+      this.reading.audit((await drafts.audited(text, format, bibliography, signal)).findings, text);
       this.audited();
     } catch (error) {
       complain(error);
@@ -162,19 +162,19 @@ export class Manuscript {
     const { reading } = this;
     this.extra = extra;
     this.editor.mark([...reading.marks(), ...extra]);
-    const gaps = reading.slots.filter(({ gap }) => gap).length;
+    const gaps = reading.citations.filter(({ gap }) => gap).length;
     const claims = reading.claims.length;
     const counts = [
       counted(gaps, "gap"),
-      counted(reading.slots.length - gaps, "citation"),
+      counted(reading.citations.length - gaps, "citation"),
       claims && counted(claims, "uncited claim"),
     ];
     const entries = reading.bibliography;
     const known = entries.filter(({ id }) => id).length;
-    $("name").textContent = [this.name || (this.isEmpty ? "No draft yet" : "Untitled draft"), FORMS[reading.form]]
+    $("name").textContent = [this.name || (this.isEmpty ? "No draft yet" : "Untitled draft"), FORMATS[reading.format]]
       .filter(Boolean)
       .join(" · ");
-    $("counts").textContent = reading.form ? counts.filter(Boolean).join(" · ") : "";
+    $("counts").textContent = reading.format ? counts.filter(Boolean).join(" · ") : "";
     $("entries").textContent = entries.length
       ? `${counted(entries.length, "bibliography entry", "bibliography entries")}, ${known} in the library`
       : "";
@@ -190,7 +190,7 @@ export class Manuscript {
     const shown = this.file.split("/").at(-1) || this.name || "draft";
     const [, stem, own] = /^(.*?)(?:\.([^.]*))?$/.exec(shown);
     const same = ["tex", "md", "qmd", "txt"].includes(own) && own;
-    return `${stem}${added}.${same || ENDINGS[this.reading.form] || "txt"}`;
+    return `${stem}${added}.${same || ENDINGS[this.reading.format] || "txt"}`;
   }
 
   /** What its bibliography is called: as the file that it came in, for which the draft asks. */

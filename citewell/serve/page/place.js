@@ -18,14 +18,14 @@ export function placeAt(reading, text, cursor, whole = false) {
   const local = (context) => ({ task: "local", ...base, context });
   const inside = (each) => each.begin <= cursor && cursor <= each.end;
   const sentence = reading.sentences.find(inside);
-  const slot = reading.slots.find(inside) ?? (sentence && nearest(reading.slots, sentence, cursor));
-  const kind = slot && !slot.gap ? "citation" : slot ? "gap" : "sentence";
-  if (slot && !reading.isFresh(sentence ?? slot)) return { kind, slot, ...ends(slot), query: local(slot.context) };
+  const citation = reading.citations.find(inside) ?? (sentence && nearest(reading.citations, sentence, cursor));
+  const kind = citation && !citation.gap ? "citation" : citation ? "gap" : "sentence";
+  if (citation && !reading.isFresh(sentence ?? citation)) return { kind, citation, ...ends(citation), query: local(citation.context) };
   if (sentence && !reading.isFresh(sentence)) return ofSentence(reading, text, sentence, base, inside);
   if (MARKUP.test(lineAt(text, cursor))) return everything;
   const typed = typedAround(text, cursor);
   if (typed.words < FEW) return everything;
-  return { kind, slot, ...ends(slot ?? typed), query: local(typed.context) };
+  return { kind, citation, ...ends(citation ?? typed), query: local(typed.context) };
 }
 
 const lineAt = (text, cursor) => text.slice(text.lastIndexOf("\n", cursor - 1) + 1).split("\n", 1)[0];
@@ -33,8 +33,8 @@ const lineAt = (text, cursor) => text.slice(text.lastIndexOf("\n", cursor - 1) +
 const ends = ({ begin, end }) => ({ begin, end });
 
 /** The gap of a sentence that is nearest to the cursor. */
-function nearest(slots, sentence, cursor) {
-  const gaps = slots.filter((each) => each.gap && each.begin >= sentence.begin && each.end <= sentence.end);
+function nearest(citations, sentence, cursor) {
+  const gaps = citations.filter((each) => each.gap && each.begin >= sentence.begin && each.end <= sentence.end);
   return gaps.sort((a, b) => Math.abs(a.begin - cursor) - Math.abs(b.begin - cursor))[0];
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the server read in the draft, kept in step with the typing: titles, paragraphs, sentences, slots and uncited claims,
+ * What the server read in the draft, kept in step with the typing: titles, paragraphs, sentences, citations and uncited claims,
  * all in UTF-16 units of the text as it now stands.
  */
 
@@ -12,9 +12,9 @@ export class Reading {
   constructor() {
     this.title = "";
     this.abstract = "";
-    this.form = "";
+    this.format = "";
     this.authors = [];
-    this.slots = [];
+    this.citations = [];
     this.sentences = [];
     this.paragraphs = [];
     this.claims = [];
@@ -34,9 +34,9 @@ export class Reading {
     reading.title = answer.title || about.title || "";
     reading.abstract = answer.abstract || about.abstract || "";
     reading.authors = answer.authors?.length ? answer.authors : (about.authors ?? []);
-    reading.form = answer.form;
+    reading.format = answer.format;
     reading.bibliography = answer.bibliography;
-    reading.slots = answer.slots.map(here);
+    reading.citations = answer.citations.map(here);
     reading.paragraphs = answer.paragraphs.map((each) => ({ ...here(each), count: each.sentences.length }));
     reading.sentences = answer.paragraphs.flatMap((each) => each.sentences.map(here));
     reading.claims = before.claims;
@@ -57,7 +57,7 @@ export class Reading {
 
   /** Move everything with an edit. */
   follow(edit) {
-    for (const name of ["slots", "sentences", "paragraphs", "claims", "faults", "fresh"])
+    for (const name of ["citations", "sentences", "paragraphs", "claims", "faults", "fresh"])
       this[name] = survivors(this[name], edit);
     this.fresh.push({ begin: edit.begin, end: edit.end + edit.moved });
   }
@@ -73,13 +73,13 @@ export class Reading {
     return [
       ...kinds(this.claims, "claim"),
       ...kinds(this.faults, "fault"),
-      ...this.slots.map(({ begin, end, gap }) => ({ begin, end, kind: gap ? "gap" : "citation" })),
+      ...this.citations.map(({ begin, end, gap }) => ({ begin, end, kind: gap ? "gap" : "citation" })),
     ];
   }
 
   /** Library ids of what the draft cites or lists. */
   known() {
-    const ids = [...this.bibliography.map((entry) => entry.id), ...this.slots.flatMap((slot) => slot.papers ?? [])];
+    const ids = [...this.bibliography.map((entry) => entry.id), ...this.citations.flatMap((citation) => citation.papers ?? [])];
     return [...new Set(ids.filter(Boolean))];
   }
 
@@ -90,6 +90,6 @@ export class Reading {
 
   /** Gaps, then claims without a citation, as places to go to, in the order of the text. */
   stops() {
-    return [...this.slots.filter((slot) => slot.gap), ...this.claims].sort((a, b) => a.begin - b.begin);
+    return [...this.citations.filter((citation) => citation.gap), ...this.claims].sort((a, b) => a.begin - b.begin);
   }
 }
