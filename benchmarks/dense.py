@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from citewell.library.vectors import neighbours
 from citewell.library.vectors import search as scanning
-from citewell.library.vectors.search import Mask, Near
+from citewell.library.vectors.search import Mask, VectorSearch
 from citewell.library.vectors.store import Shelf, Vectors, quantised
 
 _DIMENSION = 384
@@ -58,10 +58,12 @@ def anything(papers: npt.NDArray[np.int64]) -> Mask:
     return np.ones(len(papers), bool)
 
 
-def near(codes: npt.NDArray[np.int8], scales: Floats) -> Near:
+def near(codes: npt.NDArray[np.int8], scales: Floats) -> VectorSearch:
     """The vectors as the stage `dense` opens them."""
     count = len(codes)
-    return Near([(Vectors(np.arange(count, dtype=np.int32), np.ones(count, np.int64), codes, scales), np.ones(count, bool))])
+    return VectorSearch(
+        [(Vectors(np.arange(count, dtype=np.int32), np.ones(count, np.int64), codes, scales), np.ones(count, bool))]
+    )
 
 
 def beside_faiss(made: Floats, queries: Floats) -> None:
@@ -94,7 +96,7 @@ def beside_the_scan(made: Floats, queries: Floats) -> None:
         started = time.monotonic(), time.process_time()
         neighbours.refresh(shelf, np.arange(len(made)), 0, lambda papers: None, lambda papers: None)
         print(f"built in {time.monotonic() - started[0]:.0f} s, {time.process_time() - started[1]:.0f} s of CPU time")
-        scanned, found = Near(shelf.segments()), Near(shelf.segments(), neighbours.Neighbours.open(shelf))
+        scanned, found = VectorSearch(shelf.segments()), VectorSearch(shelf.segments(), neighbours.Neighbours.open(shelf))
         for size in (_TOP, 10 * _TOP):
 
             def by_scan(query: Floats, size: int = size) -> npt.NDArray[np.int64]:

@@ -26,11 +26,12 @@ Engine = tuple[dict[str, Any], dict[str, Callable[[], object]]]
 
 
 def citewell(papers: int, queries: list[list[int]], folder: Path) -> Engine:
+    from citewell.collection.local import LocalCollection
     from citewell.library import Library
     from citewell.library.index.scoring import load_compiled
     from citewell.papers import Query
     from citewell.ranking.request import Request
-    from citewell.retrieve.bm25 import Bm25
+    from citewell.retrieve.bm25 import BM25
 
     source = folder / "papers.jsonl"
     synthetic.write_jsonl(source, papers)
@@ -42,9 +43,9 @@ def citewell(papers: int, queries: list[list[int]], folder: Path) -> Engine:
     peak = sum(resource.getrusage(who).ru_maxrss * 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     source.unlink()
     load_compiled()
-    stage = Bm25(size=TOP)
-    requests = [Request(library, Query(title=" ".join(map(synthetic.word, query)))) for query in queries]
-    best = stage.rank(requests[0])
+    stage = BM25(size=TOP)
+    requests = [Request(LocalCollection(library), Query(title=" ".join(map(synthetic.word, query)))) for query in queries]
+    best = stage.retrieve(requests[0])
     touched = [_touched(library, request.query.title) for request in requests]
     shown = {
         "index_seconds": cpu,
@@ -55,7 +56,7 @@ def citewell(papers: int, queries: list[list[int]], folder: Path) -> Engine:
         "best": [float(best.scores[0]), int(best.papers[0]) - 1],
     }
     return shown, {
-        "answer": lambda: [stage.rank(request) for request in requests],
+        "answer": lambda: [stage.retrieve(request) for request in requests],
         "read": lambda: [np.bitwise_or.reduce(part) for parts in touched for part in parts],
     }
 

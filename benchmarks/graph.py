@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.arrays import map_arrays
+from citewell.collection.local import LocalCollection
 from citewell.expand.navigate import Navigate
-from citewell.library import Library
 from citewell.library.index.builder import write_links
 from citewell.library.index.graph import Graph
 from citewell.library.index.links import Links, build
@@ -31,9 +30,7 @@ _ROUNDS = 200
 
 
 class _NoScores:
-    """Stands for the stage that ranks the union, whose time is not the graph's."""
-
-    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None: ...
+    """Stands for the pipeline that ranks the union, whose time is not the graph's."""
 
     def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         return np.ones(len(papers), np.float32)
@@ -60,18 +57,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = graph(Path(folder), chosen.papers, chosen.references)
         random = np.random.default_rng(1)
-        library = cast(Any, SimpleNamespace(index=SimpleNamespace(graph=made)))
-        stage = Navigate(_NoScores(), (_SEEDS,))
+        library = cast(Any, SimpleNamespace(index=SimpleNamespace(graph=made), folder=Path(folder)))
+        stage = Navigate(cast(Any, _NoScores()), (_SEEDS,))
         seconds = {"neighbours of 300 papers": 0.0, "a round of navigation from 300 papers": 0.0}
         for _ in range(_ROUNDS):
             seeds = random.choice(chosen.papers, _SEEDS, replace=False).astype(np.int64)
-            request = Request(library, Query())
-            request.notes |= {f"allowed {block}": None for block in range(chosen.papers // BLOCK + 1)}
+            request = Request(LocalCollection(library), Query())
             started = time.process_time()
             made.neighbours("cites", seeds)
             seconds["neighbours of 300 papers"] += time.process_time() - started
             started = time.process_time()
-            stage.refine(request, Ranking(seeds, np.ones(_SEEDS, np.float32)))
+            stage.rerank(request, Ranking(seeds, np.ones(_SEEDS, np.float32)))
             seconds["a round of navigation from 300 papers"] += time.process_time() - started
     print(f"{chosen.papers:,} papers, {chosen.papers * chosen.references:,} citations")
     for name, total in seconds.items():

@@ -33,7 +33,7 @@ from citewell.library.index import scoring
 from citewell.library.library import Library
 from citewell.library.store import schema
 from citewell.papers import Query
-from citewell.pipeline.pipeline import pipeline as pipelines
+from citewell.pipeline.registry import pipeline as pipelines
 
 _GAPS = 5_000
 _PATIENCE = 60.0

@@ -20,7 +20,7 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Cutoff
 from citewell.papers import Query
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 
 _FIRST = 10
 
@@ -41,7 +41,9 @@ def seconds_of(folder: Path, name: str, task: str, sample: int) -> tuple[int, li
                 query = bench.request(question).query
                 start = time.perf_counter()
                 if task == "evidence":
-                    chosen.search(library, Query(task, context=query.context, before=query.before, exclude=query.exclude))
+                    chosen.suggest(
+                        library, Query(task, context=query.context, before=query.before, exclude=query.exclude), sentences=2
+                    )
                 else:
                     chosen.suggest(library, query)
                 found.append(time.perf_counter() - start)

@@ -17,10 +17,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from citewell.draft.manuscript import Manuscript
     from citewell.errors import CitewellError
     from citewell.library.library import Library
-    from citewell.papers import Context, Draft, Paper, Query, Reference, Suggestion
-    from citewell.pipeline.pipeline import prepare, search, suggest
+    from citewell.papers import Context, Draft, Paper, Query, Reason, Reference, Suggestion
+    from citewell.pipeline.api import prepare, search, suggest
+    from citewell.pipeline.pipeline import Pipeline
+    from citewell.pipeline.results import Results
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,26 +31,37 @@ __all__ = [
     "Context",
     "Draft",
     "Library",
+    "Manuscript",
     "Paper",
+    "Pipeline",
     "Query",
+    "Reason",
     "Reference",
+    "Results",
     "Suggestion",
     "prepare",
     "search",
     "suggest",
 ]
 
-_HOMES = {
+_MODULES = {
     "CitewellError": "errors",
     "Library": "library.library",
-    "prepare": "pipeline.pipeline",
-    "search": "pipeline.pipeline",
-    "suggest": "pipeline.pipeline",
+    "Manuscript": "draft.manuscript",
+    "Pipeline": "pipeline.pipeline",
+    "Results": "pipeline.results",
+    "prepare": "pipeline.api",
+    "search": "pipeline.api",
+    "suggest": "pipeline.api",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load the public names when they are first used, so that ``citewell --help`` does not wait for numpy."""
+    """Load public names when they are first used, so that ``citewell --help`` does not wait for numpy."""
     if name not in __all__:
         raise AttributeError(f"module 'citewell' has no attribute {name!r}")
-    return getattr(import_module(f"citewell.{_HOMES.get(name, 'papers')}"), name)
+    return getattr(import_module(f"citewell.{_MODULES.get(name, 'papers')}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__", "stages"]

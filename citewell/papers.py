@@ -7,11 +7,14 @@ paper lives in the module that does it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from citewell.errors import CitewellError
+
+TASKS = ("global", "local", "paragraph", "evidence")
 TARGET_MARK = "TARGETCIT"
 OTHER_MARK = "OTHERCIT"
 
@@ -107,6 +110,10 @@ class Query:
     only_new: bool = False
     """Whether the `known` are left out. Unlike the excluded they still count for what they say and whom they cite."""
 
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise CitewellError(f"There is no task {self.task!r}. Choose one of {', '.join(TASKS)}.")
+
     def text(self) -> str:
         """What retrieval by words goes by: the parts of the task, the most specific first."""
         parts = (self.context, self.title) if self.task == "local" else (self.context, self.title, self.abstract)
@@ -114,10 +121,21 @@ class Query:
 
 
 class Ranking(NamedTuple):
-    """Papers (by library number) and their scores, best first."""
+    """Papers (by number) and their scores, best first."""
 
     papers: npt.NDArray[np.int64]
     scores: npt.NDArray[np.float32]
+    trace: Any = None
+    """What the stage that made it recorded on the way, for explanations and quoted sentences."""
+
+    @classmethod
+    def empty(cls, trace: Any = None) -> Ranking:
+        """A ranking of no paper."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.float32), trace)
+
+    def top(self, k: int) -> Ranking:
+        """The first `k` papers."""
+        return Ranking(self.papers[:k], self.scores[:k], self.trace)
 
 
 @dataclass(slots=True)
@@ -129,6 +147,26 @@ class Reason:
     text: str
     data: list[str] = field(default_factory=list)
     """The words that matched, the ids of the papers that cite it ..."""
+    detail: bool = False
+    """Whether it is for experts: numbers and features, shown only under ``--explain``."""
+
+
+@dataclass(slots=True)
+class QuotedSentence:
+    """A sentence of a paper that bears on the query."""
+
+    text: str
+    section: str
+    begin: int
+    """Where it starts in the section, in characters."""
+    end: int
+    score: float
+    words: list[str]
+    """The words of the sentence that the query has too."""
+    before: str = ""
+    """The sentence before it in the same section, where there is one."""
+    after: str = ""
+    """The sentence after it."""
 
 
 @dataclass(slots=True)
@@ -139,6 +177,9 @@ class Suggestion:
     paper: Paper
     score: float
     reasons: list[Reason]
+    """Why it is suggested, the most telling first."""
+    sentences: list[QuotedSentence] = field(default_factory=list)
+    """Its sentences that bear most on the query, the best first."""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from citewell import demo
 from citewell.cli.suggest import Answer, print_tables
 from citewell.library import Library
 from citewell.papers import Query
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 
 PICTURE = Path(__file__).with_name("demo.svg")
 _GAP = "documents are mixtures of topics that a generative model infers from their words, as in TARGETCIT"

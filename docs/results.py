@@ -22,7 +22,7 @@ from citewell.evaluate.plots import draw_report, heat_map
 from citewell.evaluate.report import SHOWN, Report
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.tuning import parse_grid, tune
-from citewell.pipeline.pipeline import definitions, pipeline
+from citewell.pipeline.registry import definitions, pipeline
 
 PAGE = Path(__file__).with_name("results.md")
 DATA = Path(__file__).with_name("results.json")
@@ -160,7 +160,7 @@ def _has_place(name: str, task: str) -> bool:
     fused = name in ("dense-fusion", "dense-sum")
     local = (name.startswith("dense-") and not fused) or (name.endswith("-cited") and name != "bm25-cited")
     fits = (task == "local" or not local) and (task in ("local", "paragraph") or name not in DEPENDS_ON_CONTEXT)
-    return fits and name != "bm25-bibliography" and not pipeline(name).lacks()
+    return fits and name != "bm25-bibliography" and not pipeline(name).missing_weights()
 
 
 def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipelines: list[str]) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def page(known: dict[str, Any]) -> str:
     measured = {name for report in known.values() for name in report.get("pipelines", ())}
     for dataset, names in LEFT_OUT.items():
         parts.append(f"Left out on {dataset}, for the time that its contexts take: {', '.join(names)}.\n")
-    if waiting := [name for name in definitions() if name not in measured and not pipeline(name).lacks()]:
+    if waiting := [name for name in definitions() if name not in measured and not pipeline(name).missing_weights()]:
         parts.append(f"## Not measured yet\n\n{', '.join(waiting)}\n")
     return "\n".join(parts)
 

@@ -24,7 +24,7 @@ from PIL.PngImagePlugin import PngInfo
 from citewell import demo
 from citewell.errors import CitewellError
 from citewell.library import Library
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

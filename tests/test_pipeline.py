@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citewell import CitewellError, Library, Query, suggest
-from citewell.pipeline.pipeline import ALIASES, _warn_renamed, definitions, pipeline
+from citewell.pipeline.registry import ALIASES, _warn_renamed, definitions, pipeline
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_reasons_name_words_and_citations(library: Library) -> None:
     assert first.paper.id == "lda"
     words, *_, citations = first.reasons
     assert (words.kind, words.data) == ("words", ["documents", "topic", "models"])
-    assert citations.text == "cited by 2 other suggestions"
+    assert citations.text == "Cited by 2 other suggestions."
     assert sorted(citations.data) == ["survey", "user"]
 
 
@@ -89,7 +89,7 @@ def test_an_earlier_name_still_works_and_names_the_new_one(capsys: pytest.Captur
     for old, new in ALIASES.items():
         assert old not in definitions() and new in definitions()
         assert pipeline(old).name == pipeline(old).name == new
-        assert capsys.readouterr().err == f"The pipeline {old!r} is now called {new!r}.\n", "said once"
+        assert capsys.readouterr().err == f"citewell: the pipeline {old!r} is now called {new!r}\n", "once"
 
 
 def test_pipelines_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

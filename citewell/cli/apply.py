@@ -16,7 +16,7 @@ from citewell.draft.patch import Change
 from citewell.draft.queries import DraftQuery
 from citewell.errors import CitewellError
 from citewell.papers import Paper
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 
 _WHAT = re.compile(r"(\d+)(?:#(\d+)|=(.+))?", re.DOTALL)
 Chosen = dict[int, list[Paper]]

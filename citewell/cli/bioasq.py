@@ -10,7 +10,7 @@ import click
 
 from citewell.cli.options import json_option, library_option, print_json, tell, warn
 from citewell.library.library import Library
-from citewell.pipeline.pipeline import DEFAULT, pipeline
+from citewell.pipeline.registry import DEFAULT, pipeline
 
 if TYPE_CHECKING:
     from citewell.evaluate.bioasq_measures import Scores

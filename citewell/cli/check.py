@@ -85,7 +85,7 @@ def command(
     """
     from citewell.draft import reports
     from citewell.draft.audit import LEVELS, not_looked_at
-    from citewell.pipeline.pipeline import pipeline
+    from citewell.pipeline.registry import pipeline
 
     named = context.get_parameter_source("library") is ParameterSource.COMMANDLINE
     try:

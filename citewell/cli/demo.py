@@ -12,7 +12,7 @@ from citewell.cli.options import json_option, print_json
 from citewell.cli.suggest import Answer, answers_as_json, print_tables
 from citewell.draft.manuscript import Manuscript
 from citewell.library.library import Library
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 
 
 @click.command("demo")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from citewell.cli.options import json_option, print_json
-from citewell.pipeline.pipeline import DEFAULT
+from citewell.pipeline.registry import DEFAULT
 
 TASKS = ("global", "local", "paragraph", "evidence")
 

@@ -28,9 +28,9 @@ def command() -> None:
 @json_option
 def info(library: Library, as_json: bool) -> None:
     """Count papers, citations, contexts, sentences, segments and bytes; say how vectors and trained models stand."""
-    from citewell.serialize import of_library
+    from citewell import serialize
 
-    found = of_library(library)
+    found = serialize.library(library)
     if as_json:
         print_json(found)
         return
@@ -181,7 +181,7 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
 
 def _encode_for(library: Library, name: str, of_encoder: bool, as_json: bool) -> None:
     """Make what a pipeline needs."""
-    from citewell.pipeline.pipeline import pipeline
+    from citewell.pipeline.registry import pipeline
 
     if of_encoder:
         raise click.UsageError("give --encoder or --pipeline, not both")

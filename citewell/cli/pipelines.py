@@ -1,4 +1,4 @@
-"""``citewell pipelines``: the named ways of finding papers."""
+"""``citewell pipelines``: the pipelines by name."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Mapping
 
 import click
 
+from citewell import serialize
 from citewell.cli.options import json_option, print_json
-from citewell.pipeline.pipeline import DEFAULT, definitions
-from citewell.serialize import of_pipelines
+from citewell.pipeline.registry import DEFAULT, definitions
 
 
 @click.command("pipelines")
 @json_option
 def command(as_json: bool) -> None:
-    """List the pipelines that --pipeline takes, and those that would need weights first."""
-    found = of_pipelines()
+    """List the pipelines that --pipeline takes, and those that need weights first."""
+    listed = serialize.pipelines()
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
-    lacking = {each["name"]: each["lacks"] for each in found}
+    lacking = {each["name"]: each["missing_weights"] for each in listed}
     _print({name: " (default)" if name == DEFAULT else "" for name in definitions() if not lacking[name]})
     if waiting := [name for name in definitions() if lacking[name]]:
-        click.echo("\nThese need weights: 'citewell train RECIPE' makes them, in a folder that $CITEWELL_MODELS names.\n")
-        recipes = {name: definitions()[name].get("recipe", f"lacks {', '.join(lacking[name])}") for name in waiting}
+        click.echo("\nThese need weights first: run 'citewell train RECIPE' with $CITEWELL_MODELS set to a folder for them.\n")
+        recipes = {name: definitions()[name].get("recipe", f"needs {', '.join(lacking[name])}") for name in waiting}
         _print({name: f" ({recipe})" for name, recipe in recipes.items()})
 
 

@@ -7,7 +7,7 @@ import click
 from citewell.cli.options import byline, json_option, library_option, print_json
 from citewell.library.library import Library
 from citewell.papers import Reference
-from citewell.serialize import of_paper
+from citewell.serialize import paper as of_paper
 
 _SHOWN = 10
 

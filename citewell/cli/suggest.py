@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewell import serialize
 from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.papers import TARGET_MARK, Place, Query, Suggestion
-from citewell.pipeline.pipeline import DEFAULT, Pipeline, pipeline
-from citewell.serialize import of_suggestions
+from citewell.papers import TARGET_MARK, Place, Query
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import DEFAULT, pipeline
+from citewell.pipeline.results import Results
 from citewell.text.marks import shortened
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class Answer:
     """A question, what of the draft it is about, and what was found."""
 
     query: Query
-    suggestions: list[Suggestion]
+    suggestions: Results
     asked: DraftQuery | None = None
     manuscript: Manuscript | None = None
 
@@ -134,6 +136,7 @@ def command(
     _print(answers, "json" if as_json else form)
 
 
+_QUOTE_WIDTH = 280
 _NOTHING = {
     "": "nothing to go by; put its title on the first line and the text below it",
     "global": "nothing to go by; put its title on the first line and the text below it",
@@ -191,7 +194,7 @@ def answers_as_json(answers: Sequence[Answer]) -> object:
 
 
 def _result(answer: Answer) -> dict[str, Any]:
-    result = of_suggestions(answer.query, answer.suggestions)
+    result = serialize.results(answer.suggestions)
     if answer.asked is None or answer.manuscript is None:
         return result
     manuscript = answer.manuscript
@@ -237,7 +240,9 @@ def print_tables(answers: Sequence[Answer], console: Console | None = None) -> N
         table.add_column(ratio=2)
         for s in answer.suggestions:
             paper = Text.assemble((s.paper.title or s.paper.id, "bold"), "\n", (byline(s.paper), ""), "\n", (s.paper.id, "dim"))
-            table.add_row(str(s.rank), paper, Text("\n".join(reason.text for reason in s.reasons)))
+            quotes = [f"“{shortened(sentence.text, _QUOTE_WIDTH)}”" for sentence in s.sentences]
+            reasons = [reason.text for reason in s.reasons if not reason.detail]
+            table.add_row(str(s.rank), paper, Text("\n".join((*quotes, *reasons))))
         console.print(table)
         console.print()
 

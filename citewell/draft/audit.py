@@ -125,7 +125,7 @@ def suggest(findings: Sequence[Finding], draft: Draft, library: Library, pipelin
             query = Query(
                 "local", draft.title, abstract_or_opening(draft), finding.context, authors=list(draft.authors), known=known
             )
-            finding.suggestions = pipeline.suggest(library, query, size)
+            finding.suggestions = list(pipeline.suggest(library, query, size))
 
 
 def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:

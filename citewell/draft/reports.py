@@ -10,7 +10,7 @@ from urllib.parse import quote
 from citewell import __version__
 from citewell.draft.audit import ABOUT, KINDS, Finding
 from citewell.papers import Draft, Place
-from citewell.serialize import of_suggestion
+from citewell.serialize import suggestion as of_suggestion
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _COMMANDS = {"note": "notice", "warning": "warning", "error": "error"}

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.evaluate import measures
 from citewell.evaluate import sentences as snippets
@@ -94,11 +95,11 @@ class Bench:
             ranking = pipeline.rank(request)
             if marked := question.id in answers.get(snippets.RETURNED, {}):
                 best = ranking.papers[: snippets.DOCUMENTS].tolist()
-                runs[snippets.RETURNED][question.id] = self._places.ranked(pipeline.sentences(request, best))
+                runs[snippets.RETURNED][question.id] = self._places.ranked(pipeline.sentences(request, ranking, best))
             seconds.append(time.process_time() - before)
             if marked:
                 given = list(self._names.numbers(question.wanted))
-                runs[snippets.GIVEN][question.id] = self._places.ranked(pipeline.sentences(request, given))
+                runs[snippets.GIVEN][question.id] = self._places.ranked(pipeline.sentences(request, ranking, given))
             self._check(pipeline.name, question, ranking)
             ranked = dict(zip(self._names.ids(ranking.papers.tolist()), strictly_falling(ranking.scores).tolist(), strict=True))
             runs[""][question.id] = ranked
@@ -161,7 +162,7 @@ class Bench:
         if query.known:
             wanted = set(self._names.numbers(question.wanted))
             query = replace(query, known=[name for name in query.known if self._names.number(name) not in wanted])
-        return Request(self._library, query)
+        return Request(LocalCollection(self._library), query)
 
     def _own(self, question: Question) -> int | None:
         return self._names.number(question.citing) if question.citing else None

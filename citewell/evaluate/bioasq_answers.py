@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from citewell.collection.local import LocalCollection
 from citewell.evaluate.bioasq import LIMIT, Question, Snippet
 from citewell.library import Library
-from citewell.papers import Paper, Query
+from citewell.papers import Paper, Query, Ranking
 from citewell.pipeline.pipeline import Pipeline
 from citewell.ranking.request import Request
 from citewell.text.places import sentence_places
@@ -24,18 +25,19 @@ class Answers:
 
     def answer(self, question: Question) -> Question:
         """The question with the best papers, and with the best sentences of these."""
-        request = Request(self._library, Query("evidence", context=question.body))
-        best = self._pipeline.rank(request).papers[: 2 * self._size].tolist()
+        request = Request(LocalCollection(self._library), Query("evidence", context=question.body))
+        ranking = self._pipeline.rank(request)
+        best = ranking.papers[: 2 * self._size].tolist()
         records = self._library.store.papers(best)
         # A paper removed since the index was opened is in the ranking but no longer in the store.
         chosen = [num for num in best if num in records][: self._size]
         papers = {num: records[num] for num in chosen}
         self.nameless |= {paper.id for paper in papers.values() if address(paper) == paper.id}
         documents = [address(paper) for paper in papers.values()]
-        return Question(question.id, question.body, question.type, documents, self._snippets(request, papers))
+        return Question(question.id, question.body, question.type, documents, self._snippets(request, ranking, papers))
 
-    def _snippets(self, request: Request, papers: dict[int, Paper]) -> list[Snippet]:
-        ranking = self._pipeline.sentences(request, list(papers))
+    def _snippets(self, request: Request, papers_ranked: Ranking, papers: dict[int, Paper]) -> list[Snippet]:
+        ranking = self._pipeline.sentences(request, papers_ranked, list(papers))
         chosen = list(zip(ranking.papers.tolist(), ranking.places.tolist(), strict=True))[: self._size]
         sentences = self._library.store.quotable(list({num: None for num, _ in chosen}))
         places = {num: sentence_places(papers[num], here) for num, here in sentences.items()}

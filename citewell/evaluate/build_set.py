@@ -177,7 +177,7 @@ def _fresh(store: Store, papers: Numbers, others: Sequence[DataSet]) -> Numbers:
 
 
 def split_years(graph: Graph) -> Years:
-    """Whole years of citing papers, cut where the shares of the papers come nearest to 80 and 90 percent."""
+    """SubPipeline years of citing papers, cut where the shares of the papers come nearest to 80 and 90 percent."""
     years, counts = np.unique(graph.years_of(np.unique(graph.citing)), return_counts=True)
     if len(years) < 3:
         listed = " and ".join(map(str, years.tolist()))

@@ -19,7 +19,8 @@ from citewell.evaluate.slices import by_fame
 from citewell.evaluate.strict import Timeline
 from citewell.evaluate.trec import read_run
 from citewell.library.add import Progress
-from citewell.pipeline.pipeline import Pipeline, pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
 
 
 @dataclass

@@ -21,7 +21,8 @@ from citewell.evaluate.studies import Row, Study, Table
 from citewell.evaluate.term_overlap import is_overlap
 from citewell.evaluate.tuning import label
 from citewell.library.add import Progress
-from citewell.pipeline.pipeline import Pipeline, definitions, pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import definitions, pipeline
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +40,7 @@ def _at_hand(name: str) -> bool:
     if name not in definitions():
         return False
     found = pipeline(name)
-    return not found.lacks() and all(can_train(model) for model in found.models())
+    return not found.missing_weights() and all(can_train(model) for model in found.models())
 
 
 @dataclass

@@ -14,7 +14,7 @@ from citewell.errors import CitewellError
 from citewell.evaluate import measures
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import conduct
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 
 Grid = dict[str, list[Any]]
 """The values to try of each parameter."""

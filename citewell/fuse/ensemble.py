@@ -1,4 +1,4 @@
-"""An ensemble: papers and sentences by the sum, or the highest, of the scores that several pipelines give them, as they are.
+"""An ensemble: papers and sentences by the sum, or the maximum, of the raw scores that several pipelines give them.
 
 Other fusions bring scores to one scale first; this one is for models of one kind, whose scores mean the same.
 """
@@ -7,57 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.fuse.fusion import Component, Fusion
 from citewell.papers import Ranking
+from citewell.pipeline.contract import Component, Fusion
 from citewell.ranking.request import Request
-from citewell.ranking.sentences import SentenceRanking, ranked
-from citewell.ranking.top_k import before_the_rest, first_of_each
+from citewell.ranking.sentences import SentenceRanking, rank_sentences
+from citewell.ranking.top_k import rank_first, unique_in_order
 
-_WAYS = {"sum": np.add, "max": np.maximum}
-
-
-class Scoring(Component, Protocol):
-    """A pipeline that can score papers which it may not have found."""
-
-    def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]: ...
+_COMBINE = {"sum": np.add, "max": np.maximum}
 
 
 @dataclass(frozen=True)
 class Ensemble(Fusion):
-    """The stage; its parameters are those of ``pipelines.toml``."""
+    """The sum or the maximum of the scores of pipelines that can score any paper."""
 
-    of: tuple[Scoring, ...]
+    of: tuple[Component, ...]
     how: str = "sum"
     """``sum`` or ``max``."""
     depth: int = 100
-    """So many of the best of each pipeline are scored by all; the others follow as they come."""
+    """How many of the top papers of each pipeline are scored by all; the others follow in their order."""
 
     def __post_init__(self) -> None:
-        if self.how not in _WAYS:
-            raise CitewellError(f"an ensemble cannot be made by {self.how!r}; choose one of {', '.join(_WAYS)}")
+        if self.how not in _COMBINE:
+            raise CitewellError(f"An ensemble cannot combine scores by {self.how!r}. Choose one of {', '.join(_COMBINE)}.")
 
-    def rank(self, request: Request) -> Ranking:
-        found = [component.rank(request).papers for component in self.of]
-        best = np.unique(np.concatenate([papers[: self.depth] for papers in found]))
-        scores = _WAYS[self.how].reduce([component.score(request, best).astype(np.float64) for component in self.of])
-        rest = first_of_each(np.concatenate([papers[self.depth :] for papers in found]))
-        return before_the_rest(best, scores, rest[~np.isin(rest, best)])
+    def fuse(self, request: Request, rankings: Sequence[Ranking]) -> Ranking:
+        top = np.unique(np.concatenate([ranking.papers[: self.depth] for ranking in rankings]))
+        scores = [np.nan_to_num(component.score(request, top).astype(np.float64)) for component in self.of]
+        rest = unique_in_order(np.concatenate([ranking.papers[self.depth :] for ranking in rankings]))
+        return rank_first(top, _COMBINE[self.how].reduce(scores), rest[~np.isin(rest, top)])
 
-    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
-        """All sentences that any of the pipelines ranks; one that a pipeline leaves out has 0 from it."""
-        parts = [component.sentences(request, papers) for component in self.of]
+    def sentences(self, request: Request, ranking: Ranking, papers: Sequence[int]) -> SentenceRanking:
+        """All sentences that any of the pipelines ranks; one that a pipeline leaves out gets 0 from it."""
+        parts = [component.sentences(request, part, papers) for component, part in zip(self.of, ranking.trace, strict=True)]
         scores = {}
-        for num in papers:
-            here = [(part.places[part.papers == num], part.scores[part.papers == num]) for part in parts]
+        for number in papers:
+            here = [(part.places[part.papers == number], part.scores[part.papers == number]) for part in parts]
             size = 1 + max(int(places.max(initial=-1)) for places, _ in here)
             rows = np.zeros((len(here), size))
             for row, (places, values) in zip(rows, here, strict=True):
                 row[places] = values
-            scores[num] = _WAYS[self.how].reduce(rows)
-        return ranked(scores)
+            scores[number] = _COMBINE[self.how].reduce(rows)
+        return rank_sentences(scores)

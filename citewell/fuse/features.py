@@ -1,9 +1,8 @@
-"""Signals: everything that is known of the candidates of one query, a column each, for a learned combination to weigh.
+"""The features of a query's candidates for learning to rank, a column each.
 
-Words and meaning come as the scores of pipelines, each also as a share of the best one, and as ranks. The rest is what the
-library knows of the papers: how the candidates stand to one another in the citation graph, how often and how lately each is
-cited, its age, whose it is and where it appeared, how much of its title the query says, and how it stands to what the draft is
-known to cite. What cannot be known of a query is NaN.
+Text and vectors come as the scores and ranks of pipelines. The rest is what the collection knows of the papers: how the
+candidates are linked to the top ones, how often and how recently each is cited, its age, its authors and venue, how much of its
+title the query has, and how it is linked to what the draft cites. NaN means unknown.
 """
 
 from __future__ import annotations
@@ -14,181 +13,182 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from citewell.expand.proximity import beside, places_of, reached
-from citewell.library.index.graph import Graph
+from citewell.collection.interface import Collection
+from citewell.expand.proximity import linked_weight, shared_neighbours
 from citewell.papers import Paper, Query, Ranking
-from citewell.ranking.query_terms import placed_words, query_terms
+from citewell.ranking.query_terms import query_terms, words_by_proximity
 from citewell.ranking.request import Request
-from citewell.ranking.years import newest_year, years_of
+from citewell.ranking.top_k import positions_in
 from citewell.text.analysis import terms
 from citewell.text.names import families, family_name
+from citewell.types import Float32Array, Float64Array, PaperNumbers
 
 SEEDS = 30
-"""So many of the best candidates are what the others are held against."""
+"""How many of the top candidates the others are compared with."""
 RECENT = 3
-"""Years that count as lately."""
-TIMES_CITED = "citations"
-"""The name of the signal that tells how often."""
+"""How many years count as recent."""
+CITATIONS = "citations"
+"""The name of the feature that counts citations."""
 _NAME = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]+)*")
-"""A word that may be a family name, if it begins with a capital letter."""
+"""A word that may be a family name, if it starts with a capital letter."""
 
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+Columns = dict[str, Float64Array]
 
 
-class Signals(NamedTuple):
+class Features(NamedTuple):
     """A row for each candidate."""
 
     names: tuple[str, ...]
-    rows: Floats
+    rows: Float64Array
 
 
-def signals(
+def features(
     request: Request,
-    papers: Numbers,
+    papers: PaperNumbers,
     rankings: Mapping[str, Ranking],
-    scores: Mapping[str, npt.NDArray[np.float32]],
-    best: Numbers,
-) -> Signals:
-    """The signals of `papers`: by the rankings and scores of pipelines, and against the `best` of the papers.
+    scores: Mapping[str, Float32Array],
+    top: PaperNumbers,
+) -> Features:
+    """The features of `papers`: by the rankings and scores of pipelines, and by comparison with the `top` papers.
 
-    A pipeline without scores of its own for all of them is held to have given those of its ranking alone.
+    A pipeline that cannot score given papers has the scores of its ranking alone.
     """
-    records = request.library.store.papers(papers.tolist())
-    held = [records.get(num, Paper()) for num in papers.tolist()]
-    found = {
-        **_of_rankings(papers, rankings),
-        **_of_scores({**{name: _held(papers, ranking) for name, ranking in rankings.items()}, **scores}),
-        **_of_links(request.library.index.graph, papers, best),
-        **_of_time(request, papers),
-        **_of_people(request, papers, held, best),
-        **_of_titles(request, held),
-        **_of_bibliography(request, papers),
+    stored = request.collection.records(papers)
+    records = [stored.get(number, Paper()) for number in papers.tolist()]
+    columns = {
+        **_ranks(papers, rankings),
+        **_scores({**{name: _scores_in(papers, ranking) for name, ranking in rankings.items()}, **scores}),
+        **_links(request.collection, papers, top),
+        **_time(request.collection, papers),
+        **_people(request, papers, records, top),
+        **_titles(request, records),
+        **_bibliography(request, papers),
     }
-    return Signals(tuple(found), np.column_stack([np.asarray(column, np.float64) for column in found.values()]))
+    return Features(tuple(columns), np.column_stack([np.asarray(column, np.float64) for column in columns.values()]))
 
 
-def _of_rankings(papers: Numbers, rankings: Mapping[str, Ranking]) -> dict[str, Floats]:
-    found = {}
+def _ranks(papers: PaperNumbers, rankings: Mapping[str, Ranking]) -> Columns:
+    columns = {}
     for name, ranking in rankings.items():
         column = np.full(len(papers), np.nan)
-        places, here = places_of(papers, ranking.papers)
-        column[places] = np.flatnonzero(here) + 1
-        found[f"{name} rank"] = np.log(column)
-    return found
+        positions, here = positions_in(papers, ranking.papers)
+        column[positions] = np.flatnonzero(here) + 1
+        columns[f"{name} rank"] = np.log(column)
+    return columns
 
 
-def _held(papers: Numbers, ranking: Ranking) -> npt.NDArray[np.float32]:
-    """The scores of some papers in a ranking, 0 for those that it does not hold."""
-    found = np.zeros(len(papers), np.float32)
-    places, here = places_of(papers, ranking.papers)
-    found[places] = ranking.scores[here]
-    return found
+def _scores_in(papers: PaperNumbers, ranking: Ranking) -> Float32Array:
+    """The scores of papers in a ranking, NaN for those that are not in it."""
+    scores = np.full(len(papers), np.nan, np.float32)
+    positions, here = positions_in(papers, ranking.papers)
+    scores[positions] = ranking.scores[here]
+    return scores
 
 
-def _of_scores(scores: Mapping[str, npt.NDArray[np.float32]]) -> dict[str, Floats]:
-    found: dict[str, Floats] = {}
+def _scores(scores: Mapping[str, Float32Array]) -> Columns:
+    columns: Columns = {}
     for name, values in scores.items():
-        # No score is 0: the paper shares no word with the query, or has no vector.
-        column = np.where(values > 0, values, np.nan).astype(np.float64)
-        found[f"{name} score"] = column
-        found[f"{name} below best"] = np.nanmax(column, initial=0.0) - column
-    return found
+        column = values.astype(np.float64)
+        columns[f"{name} score"] = column
+        columns[f"{name} below best"] = np.fmax.reduce(column, initial=np.nan) - column
+    return columns
 
 
-def _of_links(graph: Graph, papers: Numbers, best: Numbers) -> dict[str, Floats]:
-    weights = 1.0 / np.log2(np.arange(len(best)) + 2)
+def _links(collection: Collection, papers: PaperNumbers, top: PaperNumbers) -> Columns:
+    weights = 1.0 / np.log2(np.arange(len(top)) + 2)
     return {
-        "cited by top": reached(graph, "cites", best, weights, papers),
-        "cites top": reached(graph, "cited_by", best, weights, papers),
-        "co-cited with top": beside(graph, "cited_by", "cites", best, weights, papers),
-        "coupled with top": beside(graph, "cites", "cited_by", best, weights, papers),
+        "cited by top": linked_weight(collection, "cites", top, weights, papers),
+        "cites top": linked_weight(collection, "cited_by", top, weights, papers),
+        "co-cited with top": shared_neighbours(collection, "cited_by", "cites", top, weights, papers),
+        "coupled with top": shared_neighbours(collection, "cites", "cited_by", top, weights, papers),
     }
 
 
-def _of_time(request: Request, papers: Numbers) -> dict[str, Floats]:
-    graph = request.library.index.graph
-    years = years_of(request, papers)
-    now = newest_year(request)
-    citing, counts = graph.neighbours("cited_by", papers)
-    behind = now - years_of(request, citing)
+def _time(collection: Collection, papers: PaperNumbers) -> Columns:
+    years = collection.years(papers)
+    now = collection.newest_year()
+    citing, counts = collection.neighbours("cited_by", papers)
+    ages = now - collection.years(citing)
     owners = np.repeat(np.arange(len(papers)), counts)
-    last, recent = (np.bincount(owners, weights=behind < span, minlength=len(papers)) for span in (1, RECENT))
+    last, recent = (np.bincount(owners, weights=ages < span, minlength=len(papers)) for span in (1, RECENT))
     return {
-        TIMES_CITED: np.log1p(counts),
+        CITATIONS: np.log1p(counts),
         "citations in last 3 years": np.log1p(recent),
         "citations in last year": np.log1p(last),
-        "references": np.log1p(graph.degrees("cites", papers)),
+        "references": np.log1p(collection.degrees("cites", papers)),
         "age": np.where(years > 0, np.clip(now - years, 0, 100), np.nan).astype(np.float64),
     }
 
 
-def _of_people(request: Request, papers: Numbers, held: Sequence[Paper], best: Numbers) -> dict[str, Floats]:
-    """Authors that the query names, or shares, or that the best candidates have; and how usual the venue is among these."""
-    place = {num: at for at, num in enumerate(papers.tolist())}
-    among = [held[place[num]] for num in best.tolist() if num in place]
+def _people(request: Request, papers: PaperNumbers, records: Sequence[Paper], top: PaperNumbers) -> Columns:
+    """Authors that the query names or shares, or that top candidates have; and how common the venue is among these."""
+    position = {number: at for at, number in enumerate(papers.tolist())}
+    top_records = [records[position[number]] for number in top.tolist() if number in position]
     own = families(request.query.authors)
-    names = [families(paper.authors) for paper in held]
-    times = Counter(name for paper in among for name in families(paper.authors))
-    venues = Counter(paper.venue.casefold() for paper in among if paper.venue)
-    inside = set(best.tolist())
-    named = _named(request.query)
-    others = [sum(times[name] - (num in inside) for name in some) for num, some in zip(papers.tolist(), names, strict=True)]
-    venue = [
-        venues[paper.venue.casefold()] - (num in inside) if paper.venue else np.nan
-        for num, paper in zip(papers.tolist(), held, strict=True)
+    names = [families(paper.authors) for paper in records]
+    author_counts = Counter(name for paper in top_records for name in families(paper.authors))
+    venue_counts = Counter(paper.venue.casefold() for paper in top_records if paper.venue)
+    inside = set(top.tolist())
+    named = _names_in(request.query)
+    # A top paper does not count itself.
+    shared = [
+        sum(author_counts[name] - (number in inside) for name in some)
+        for number, some in zip(papers.tolist(), names, strict=True)
+    ]
+    venues = [
+        venue_counts[paper.venue.casefold()] - (number in inside) if paper.venue else np.nan
+        for number, paper in zip(papers.tolist(), records, strict=True)
     ]
     return {
         "author named in context": np.array(
             [max((named.get(name, 0.0) for name in some), default=0.0) for some in names], np.float64
         ),
         "shared authors": np.array([len(own & some) if own else np.nan for some in names], np.float64),
-        "authors among top": np.log1p(np.maximum(others, 0)),
-        "venue among top": np.array(venue, np.float64),
-        "has abstract": np.array([bool(paper.abstract) for paper in held], np.float64),
+        "authors among top": np.log1p(np.maximum(shared, 0)),
+        "venue among top": np.array(venues, np.float64),
+        "has abstract": np.array([bool(paper.abstract) for paper in records], np.float64),
     }
 
 
-def _named(query: Query) -> dict[str, float]:
-    """Words of the text round the gap that may be family names, as `families` has them, and how near they stand to it."""
-    found: dict[str, float] = {}
-    for word, weight in placed_words(query):
+def _names_in(query: Query) -> dict[str, float]:
+    """Words of the context that may be family names, folded, with their weights by distance from the gap."""
+    names: dict[str, float] = {}
+    for word, weight in words_by_proximity(query):
         for part in _NAME.findall(word):
             if part[0].isupper():
                 name = family_name(part)
-                found[name] = max(weight, found.get(name, 0.0))
-    return found
+                names[name] = max(weight, names.get(name, 0.0))
+    return names
 
 
-def _of_titles(request: Request, held: Sequence[Paper]) -> dict[str, Floats]:
-    """How much of each title the query says, and how near to its gap."""
-    near = {term: weight for term, (_, weight) in query_terms(request, "near", 0).items()}
-    said = set(terms(request.query.text()))
-    shares, nearness, sizes = [], [], []
-    for paper in held:
+def _titles(request: Request, records: Sequence[Paper]) -> Columns:
+    """How much of each title the query has, and how near to its gap."""
+    weights = {term: weight for term, (_, weight) in query_terms(request, "proximity").items()}
+    query = set(terms(request.query.text()))
+    overlaps, near_gap, sizes = [], [], []
+    for paper in records:
         words = set(terms(paper.title))
-        shares.append(len(words & said) / len(words) if words else np.nan)
-        nearness.append(sum(near.get(word, 0.0) for word in words) / len(words) if words else np.nan)
+        overlaps.append(len(words & query) / len(words) if words else np.nan)
+        near_gap.append(sum(weights.get(word, 0.0) for word in words) / len(words) if words else np.nan)
         sizes.append(len(words))
     return {
-        "title overlap": np.array(shares, np.float64),
-        "title overlap near gap": np.array(nearness, np.float64),
+        "title overlap": np.array(overlaps, np.float64),
+        "title overlap near gap": np.array(near_gap, np.float64),
         "title words": np.array(sizes, np.float64),
-        "query words": np.full(len(held), float(len(said))),
+        "query words": np.full(len(records), float(len(query))),
     }
 
 
-def _of_bibliography(request: Request, papers: Numbers) -> dict[str, Floats]:
-    """How each paper stands to what the draft is known to cite."""
-    known = request.known()
+def _bibliography(request: Request, papers: PaperNumbers) -> Columns:
+    """How each paper is linked to what the draft cites."""
+    known = request.known
     if not len(known):
-        nothing = np.full(len(papers), np.nan)
-        return dict.fromkeys(("co-cited with bibliography", "coupled with bibliography", "cited by bibliography"), nothing)
-    graph, weights = request.library.index.graph, np.ones(len(known)) / np.sqrt(len(known))
+        unknown = np.full(len(papers), np.nan)
+        return dict.fromkeys(("co-cited with bibliography", "coupled with bibliography", "cited by bibliography"), unknown)
+    collection, weights = request.collection, np.ones(len(known)) / np.sqrt(len(known))
     return {
-        "co-cited with bibliography": beside(graph, "cited_by", "cites", known, weights, papers),
-        "coupled with bibliography": beside(graph, "cites", "cited_by", known, weights, papers),
-        "cited by bibliography": reached(graph, "cites", known, weights, papers),
+        "co-cited with bibliography": shared_neighbours(collection, "cited_by", "cites", known, weights, papers),
+        "coupled with bibliography": shared_neighbours(collection, "cites", "cited_by", known, weights, papers),
+        "cited by bibliography": linked_weight(collection, "cites", known, weights, papers),
     }

@@ -1,176 +1,160 @@
-"""The learned combination: trees (LightGBM's lambdarank) weigh every signal of the candidates that some pipelines found.
+"""Learning to rank: LightGBM's lambdarank trees, and a small network, over the features of the candidates.
 
-The candidates are the best of each pipeline (`of`), and each that can score says what it thinks of those of the others;
-pipelines that only score (`also`) say what they think of them all. There are trees for each task, and where it was trained a
-small network: the mean of their scores counts. What is not weighed, the tail of the rankings, follows in the order of
-reciprocal ranks. The reason given with a paper names the signals that lifted it most.
+The candidates are the top papers of each pipeline in `of`; each pipeline that can score given papers scores the candidates of
+the others, and the pipelines in `also` score all of them and add none. Each task has its own trees and, where it was trained, a
+network; the mean of their scores counts. Papers below the depth follow in the order of reciprocal rank fusion.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.fuse.features import SEEDS, Signals, signals
-from citewell.fuse.fusion import Component, Fusion, side_by_side
+from citewell.fuse.features import SEEDS, Features, features
+from citewell.fuse.fusion import ranks_of
 from citewell.models import weights
 from citewell.models.ltr_network import Network, network_path
 from citewell.models.trees import Trees
 from citewell.papers import Ranking, Reason
+from citewell.pipeline.contract import Component, Explanations, Fusion, Requirement, Weights
 from citewell.ranking.request import Request
-from citewell.ranking.top_k import before_the_rest, best_first, first_of_each
+from citewell.ranking.top_k import rank, rank_first, unique_in_order
+from citewell.types import Float64Array, PaperNumbers
 
 _K = 20.0
 _SHOWN = 3
-_LITTLE = 0.005
-"""What adds no more than this is not shown."""
-
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
+_NEGLIGIBLE = 0.005
+"""Contributions of no more than this are not shown."""
 
 
-class Scorer(Component, Protocol):
-    """A pipeline, as the combination sees it."""
+class Trace(NamedTuple):
+    """What the ensemble scored."""
 
-    @property
-    def name(self) -> str: ...
-
-    def weight_versions(self) -> dict[str, str]: ...
-
-    def can_score(self) -> bool: ...
-
-    def score(self, request: Request, papers: Numbers) -> npt.NDArray[np.float32]: ...
+    rankings: tuple[Ranking, ...]
+    """Of the components."""
+    candidates: PaperNumbers
+    features: Features
 
 
 @dataclass(frozen=True)
-class Learned(Fusion):
-    """The stage; its parameters are those of ``pipelines.toml``."""
+class LTR(Fusion):
+    """A learned combination of pipelines."""
 
-    of: tuple[Scorer, ...]
-    also: tuple[Scorer, ...] = ()
-    """Pipelines that score the candidates and find none of their own."""
+    of: tuple[Component, ...]
+    also: tuple[Component, ...] = ()
+    """Pipelines that score the candidates and add none."""
     model: str = "ltr"
     depth: int = 150
-    """How many of the best of each pipeline are weighed."""
+    """How many of the top papers of each pipeline become candidates."""
     size: int = 1000
 
-    def rank(self, request: Request) -> Ranking:
-        order, weighed = self.candidates(request)
-        scores = self._weighed(request)
-        found = before_the_rest(weighed, scores, order[~np.isin(order, weighed)])
-        return Ranking(found.papers[: self.size], found.scores[: self.size])
-
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        found = super().reasons(request, papers)
-        for num, shares in self._shares(request, papers).items():
-            if lifted := sorted(((name, share) for name, share in shares.items() if share > _LITTLE), key=_by_share)[:_SHOWN]:
-                said = ", ".join(f"{name} +{share:.2f}" for name, share in lifted)
-                found.setdefault(num, []).append(Reason("shares", f"lifted by {said}", [name for name, _ in lifted]))
-        return found
-
-    def _shares(self, request: Request, papers: list[int]) -> dict[int, dict[str, float]]:
-        """What each signal that they have adds to the scores of papers, ranks and scores of one pipeline taken together."""
-        weighed, table = self.signals(request)
-        place = {num: at for at, num in enumerate(weighed.tolist())}
-        shown = [num for num in papers if num in place]
-        rows = table.rows[[place[num] for num in shown]]
-        # What a signal would say that is missing is no reason.
-        shares = np.where(np.isnan(rows), 0.0, self._both(request, table).shares(rows))
-        found: dict[int, dict[str, float]] = {num: {} for num in shown}
-        for num, row in zip(shown, shares, strict=True):
-            for name, share in zip(table.names, row.tolist(), strict=True):
-                whole = name.removesuffix(" rank").removesuffix(" score").removesuffix(" below best")
-                found[num][whole] = found[num].get(whole, 0.0) + share
-        return found
-
-    def candidates(self, request: Request) -> tuple[Numbers, Numbers]:
-        """All papers that were found, by reciprocal ranks, and those of them that are weighed."""
-
-        def work_out() -> tuple[Numbers, Numbers]:
-            rankings = [component.rank(request) for component in self.of]
-            papers, ranks = side_by_side(rankings)
-            shares = np.where(ranks > 0, 1.0 / (_K + ranks), 0.0).sum(axis=0)
-            order = best_first(papers, shares, max(1, len(papers))).papers
-            kept = first_of_each(np.concatenate([ranking.papers[: self.depth] for ranking in rankings]))
-            return order, order[np.isin(order, kept)]
-
-        return request.remember(f"candidates of {self.model} {self.depth}", work_out)
-
-    def _signals(self, request: Request) -> Signals:
-        def work_out() -> Signals:
-            _, weighed = self.candidates(request)
-            rankings = {component.name: component.rank(request) for component in self.of}
-            scorers = [component for component in self.of if component.can_score()] + list(self.also)
-            scores = {component.name: component.score(request, weighed) for component in scorers}
-            return signals(request, weighed, rankings, scores, weighed[:SEEDS])
-
-        return request.remember(f"signals of {self.model} {self.depth}", work_out)
-
-    def signals(self, request: Request) -> tuple[Numbers, Signals]:
-        """The candidates that are weighed, and their signals: what training learns from."""
-        return self.candidates(request)[1], self._signals(request)
-
-    def _weighed(self, request: Request) -> Floats:
-        """What trees and network think of the candidates that are weighed."""
-
-        def work_out() -> Floats:
-            _, table = self.signals(request)
-            return self._both(request, table).scores(table.rows)
-
-        return request.remember(f"weighed by {self.model} {self.depth}", work_out)
-
-    def weight_versions(self) -> dict[str, str]:
-        """Those of the trees, which may have been trained for some tasks only."""
+    def requirements(self) -> Sequence[Requirement]:
+        # Trees may have been trained for some tasks only.
         trained = any(weights.folder(self.model).glob("*.npz"))
-        return {self.model: weights.version(self.model) if trained else ""}
+        return [Weights(self.model, weights.version(self.model) if trained else "")]
 
-    def _both(self, request: Request, table: Signals) -> Judges:
-        """What was trained for the request's task, on such signals."""
+    def retrieve(self, request: Request) -> Ranking:
+        rankings = tuple(component.rank(request) for component in self.of)
+        return self.fuse(request, rankings)
+
+    def fuse(self, request: Request, rankings: Sequence[Ranking]) -> Ranking:
+        order, candidates = self._candidates(rankings)
+        table = self._features(request, rankings, candidates)
+        scores = self._ensemble(request, table).scores(table.rows)
+        ranking = rank_first(candidates, scores, order[~np.isin(order, candidates)]).top(self.size)
+        return ranking._replace(trace=Trace(tuple(rankings), candidates, table))
+
+    def candidate_features(self, request: Request) -> tuple[PaperNumbers, Features]:
+        """The candidates and their features: what training learns from."""
+        rankings = [component.rank(request) for component in self.of]
+        _, candidates = self._candidates(rankings)
+        return candidates, self._features(request, rankings, candidates)
+
+    def _candidates(self, rankings: Sequence[Ranking]) -> tuple[PaperNumbers, PaperNumbers]:
+        """All papers of the rankings in the order of reciprocal rank fusion, and those of them that are candidates."""
+        papers, ranks = ranks_of(rankings)
+        shares = np.where(ranks > 0, 1.0 / (_K + ranks), 0.0).sum(axis=0)
+        order = rank(papers, shares).papers
+        top = unique_in_order(np.concatenate([ranking.papers[: self.depth] for ranking in rankings]))
+        return order, order[np.isin(order, top)]
+
+    def _features(self, request: Request, rankings: Sequence[Ranking], candidates: PaperNumbers) -> Features:
+        named = {component.name: ranking for component, ranking in zip(self.of, rankings, strict=True)}
+        scorers = [*(component for component in self.of if component.can_score), *self.also]
+        scores = {component.name: component.score(request, candidates) for component in scorers}
+        return features(request, candidates, named, scores, candidates[:SEEDS])
+
+    def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
+        """The reasons of the components, and, for experts, the features that raised each paper most."""
+        trace: Trace = ranking.trace
+        reasons = super().explain(request, ranking._replace(trace=trace.rankings), papers)
+        for number, contributions in self._contributions(request, trace, papers).items():
+            raised = [(name, value) for name, value in contributions.items() if value > _NEGLIGIBLE]
+            raised = sorted(raised, key=lambda pair: -pair[1])[:_SHOWN]
+            if raised:
+                text = ", ".join(f"{name} {value:+.2f}" for name, value in raised)
+                names = [name for name, _ in raised]
+                reasons.setdefault(number, []).append(Reason("features", f"Features: {text}.", names, detail=True))
+        return reasons
+
+    def _contributions(self, request: Request, trace: Trace, papers: list[int]) -> dict[int, dict[str, float]]:
+        """What each feature that they have adds to the scores of papers; ranks and scores of one pipeline count as one."""
+        position = {number: at for at, number in enumerate(trace.candidates.tolist())}
+        shown = [number for number in papers if number in position]
+        rows = trace.features.rows[[position[number] for number in shown]]
+        # A missing feature is no reason, whatever the model makes of its absence.
+        shares = np.where(np.isnan(rows), 0.0, self._ensemble(request, trace.features).shares(rows))
+        contributions: dict[int, dict[str, float]] = {number: {} for number in shown}
+        for number, row in zip(shown, shares, strict=True):
+            for name, share in zip(trace.features.names, row.tolist(), strict=True):
+                source = name.removesuffix(" rank").removesuffix(" score").removesuffix(" below best")
+                contributions[number][source] = contributions[number].get(source, 0.0) + share
+        return contributions
+
+    def _ensemble(self, request: Request, table: Features) -> Ensemble:
+        """The trained models of the request's task."""
         task = request.query.task
-        found = _loaded(self.model, "local" if task == "evidence" else task)
-        if any(judge.names != table.names for judge in found.all()):
-            raise CitewellError("the learned combination was trained on other signals; train it again: citewell train ltr")
-        return found
+        ensemble = _loaded(self.model, "local" if task == "evidence" else task)
+        if any(model.names != table.names for model in ensemble.models()):
+            raise CitewellError(
+                f"The model {self.model!r} was trained on other features than these pipelines have. Run 'citewell train ltr'."
+            )
+        return ensemble
 
 
 @dataclass(frozen=True)
-class Judges:
-    """The trees of a task and, where there is one, the network beside them."""
+class Ensemble:
+    """The trees of a task and, where there is one, the network."""
 
     trees: Trees
     network: Network | None
 
-    def all(self) -> list[Trees | Network]:
+    def models(self) -> list[Trees | Network]:
         return [self.trees, *([self.network] if self.network else [])]
 
-    def scores(self, rows: Floats) -> Floats:
-        return self._mean(lambda judge: judge.scores(rows))
+    def scores(self, rows: Float64Array) -> Float64Array:
+        return self._mean(lambda model: model.scores(rows))
 
-    def shares(self, rows: Floats) -> Floats:
-        """What each signal adds to the score of each row."""
-        return self._mean(lambda judge: judge.shares(rows))
+    def shares(self, rows: Float64Array) -> Float64Array:
+        """What each feature adds to the score of each row."""
+        return self._mean(lambda model: model.shares(rows))
 
-    def _mean(self, opinion: Callable[[Trees | Network], Floats]) -> Floats:
-        """The mean of what they think, so that scores are of the same size with a network as without one."""
+    def _mean(self, output: Callable[[Trees | Network], Float64Array]) -> Float64Array:
+        """The weighted mean, so that scores have the same scale with a network as without one."""
         if self.network is None:
-            return opinion(self.trees)
-        return (opinion(self.trees) + self.network.share * opinion(self.network)) / (1.0 + self.network.share)
+            return output(self.trees)
+        return (output(self.trees) + self.network.share * output(self.network)) / (1.0 + self.network.share)
 
 
 @lru_cache(maxsize=8)
-def _loaded(model: str, task: str) -> Judges:
+def _loaded(model: str, task: str) -> Ensemble:
     path = weights.folder(model) / f"{task}.npz"
     if not path.is_file():
-        raise CitewellError(f"there is no learned combination {model!r} for the {task} task; train it: citewell train ltr")
-    beside = network_path(path)
-    return Judges(Trees.load(path), Network.load(beside) if beside.is_file() else None)
-
-
-def _by_share(lifted: tuple[str, float]) -> float:
-    return -lifted[1]
+        raise CitewellError(f"There is no learning-to-rank model {model!r} for the {task} task. Run 'citewell train ltr'.")
+    network = network_path(path)
+    return Ensemble(Trees.load(path), Network.load(network) if network.is_file() else None)

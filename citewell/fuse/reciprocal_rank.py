@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from citewell.fuse.fusion import Component, Fusion, one_each, side_by_side
+from citewell.fuse.fusion import component_weights, ranks_of
 from citewell.papers import Ranking
+from citewell.pipeline.contract import Component, Fusion
 from citewell.ranking.request import Request
-from citewell.ranking.top_k import best_first
+from citewell.ranking.top_k import rank
 
 
 @dataclass(frozen=True)
 class ReciprocalRank(Fusion):
-    """The stage; its parameters are those of ``pipelines.toml``."""
+    """Reciprocal rank fusion of pipelines."""
 
     of: tuple[Component, ...]
     k: float = 60.0
@@ -22,8 +24,8 @@ class ReciprocalRank(Fusion):
     """One for each component; all 1 where none is given."""
     size: int = 1000
 
-    def rank(self, request: Request) -> Ranking:
-        papers, ranks = side_by_side([component.rank(request) for component in self.of])
-        weights = np.array(one_each(self.weights, self.of))
+    def fuse(self, request: Request, rankings: Sequence[Ranking]) -> Ranking:
+        papers, ranks = ranks_of(rankings)
+        weights = np.array(component_weights(self.weights, self.of))
         shares = np.where(ranks > 0, weights[:, None] / (self.k + ranks), 0.0)
-        return best_first(papers, shares.sum(axis=0), self.size)
+        return rank(papers, shares.sum(axis=0), self.size)

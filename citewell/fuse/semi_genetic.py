@@ -1,27 +1,28 @@
-"""The semi-genetic hybrid of HybridCite: papers drawn at random by the reciprocal ranks that the components give them.
+"""The semi-genetic hybrid of HybridCite: papers sampled by the reciprocal ranks that the components give them.
 
-The first papers of each component are the population; a paper's fitness is the sum of its reciprocal ranks, and divided by the
-sum of all it is the probability with which the paper is drawn. Papers are sorted by how often n draws with replacement give
-them. In expectation that is n times the probability, and sorting by it needs no draw: `draws` = 0 does that, the fast default,
-which n draws only blur.
+The first papers of each component are the population; a paper's fitness is the sum of its reciprocal ranks, and its share of
+the total fitness is the probability of drawing it. Papers are sorted by how often n draws with replacement return them. In
+expectation that is n times the probability, and sorting by the expectation needs no draw: `draws` = 0, the default, does that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 
-from citewell.fuse.fusion import Component, Fusion, side_by_side
+from citewell.fuse.fusion import ranks_of
 from citewell.papers import Ranking
+from citewell.pipeline.contract import Component, Fusion
 from citewell.ranking.request import Request
-from citewell.ranking.top_k import best_first
+from citewell.ranking.top_k import rank
 
 
 @dataclass(frozen=True)
 class SemiGenetic(Fusion):
-    """The stage; its parameters are those of ``pipelines.toml``."""
+    """HybridCite's semi-genetic fusion of pipelines."""
 
     of: tuple[Component, ...]
     first: int = 500
@@ -31,17 +32,16 @@ class SemiGenetic(Fusion):
     seed: int = 0
     size: int = 1000
 
-    def rank(self, request: Request) -> Ranking:
-        rankings = [component.rank(request) for component in self.of]
-        papers, ranks = side_by_side([Ranking(each.papers[: self.first], each.scores[: self.first]) for each in rankings])
+    def fuse(self, request: Request, rankings: Sequence[Ranking]) -> Ranking:
+        papers, ranks = ranks_of([ranking.top(self.first) for ranking in rankings])
         fitness = np.divide(1.0, ranks, out=np.zeros(ranks.shape), where=ranks > 0).sum(axis=0)
         if not len(papers):
-            return best_first(papers, fitness, self.size)
-        chance = fitness / fitness.sum()
+            return Ranking.empty()
+        probability = fitness / fitness.sum()
         if not self.draws:
-            return best_first(papers, chance, self.size)
-        drawn = np.random.default_rng(self._seed(request)).multinomial(self.draws, chance)
-        return best_first(papers, drawn.astype(np.float64), self.size)
+            return rank(papers, probability, self.size)
+        drawn = np.random.default_rng(self._seed(request)).multinomial(self.draws, probability)
+        return rank(papers[drawn > 0], drawn[drawn > 0].astype(np.float64), self.size)
 
     def _seed(self, request: Request) -> list[int]:
         """The same draws for the same query, others for another."""

@@ -1,4 +1,4 @@
-"""A whole pipeline as the first stage of another, whose later stages refine what it has ranked."""
+"""A pipeline as the first stage of another, whose later stages re-rank its ranking."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.errors import CitewellError
-from citewell.fuse.fusion import Component, Fusion
 from citewell.papers import Ranking
+from citewell.pipeline.contract import Component, Fusion
 from citewell.ranking.request import Request
 from citewell.ranking.sentences import SentenceRanking
 
 
 @dataclass(frozen=True)
-class Whole(Fusion):
-    """The stage; its parameter is that of ``pipelines.toml``."""
+class SubPipeline(Fusion):
+    """One pipeline, unchanged."""
 
     of: tuple[Component, ...]
-    """The one pipeline."""
+    """The pipeline, alone in a tuple."""
 
     def __post_init__(self) -> None:
         if len(self.of) != 1:
-            raise CitewellError(f"a stage of the kind 'sub-pipeline' is one pipeline, not {len(self.of)}")
+            raise CitewellError(f"A sub-pipeline is one pipeline, not {len(self.of)}.")
 
-    def rank(self, request: Request) -> Ranking:
-        return self.of[0].rank(request)
+    def fuse(self, request: Request, rankings: Sequence[Ranking]) -> Ranking:
+        return rankings[0]
 
-    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
-        return self.of[0].sentences(request, papers)
+    def sentences(self, request: Request, ranking: Ranking, papers: Sequence[int]) -> SentenceRanking:
+        return self.of[0].sentences(request, ranking.trace[0], papers)

@@ -98,6 +98,17 @@ class PairEncoder(Encoder):
 
 
 @runtime_checkable
+class ReadsPapers(Protocol):
+    """An encoder that reads the parts of a paper each in its own way."""
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts of a paper it reads."""
+
+    def papers(self, papers: Sequence[PaperText]) -> Vectors: ...
+
+
+@runtime_checkable
 class ReadsQueries(Protocol):
     """A model that reads the parts of a query each in its own way."""
 

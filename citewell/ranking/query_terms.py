@@ -1,7 +1,7 @@
-"""The words of a query and what each counts for: those of its title, its text, its key terms, its authors, or by their place.
+"""The terms of a query and how much each counts: of its title, its whole text, its key terms or its authors, or by position.
 
-By place means: a word in the text round a gap counts the more the nearer to the gap it stands. The place where a citation is
-wanted says more about it than the sentence before, and the citing title less than both; how much was tuned on dev years.
+By position means: a word near the gap counts more than one further away, and a word of the citing title less than both. How
+much was tuned on the dev years of our data sets.
 """
 
 from __future__ import annotations
@@ -9,87 +9,95 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.index.collection_stats import CollectionStats
 from citewell.papers import TARGET_MARK, Query
 from citewell.ranking.request import Request
 from citewell.text.analysis import terms
 from citewell.text.key_terms import key_terms
 from citewell.text.names import author_terms
+from citewell.types import Float64Array, IntArray
 
-FORMS = ("text", "near", "title", "key terms", "with bibliography", "authors")
+FORMS = ("text", "proximity", "title", "key terms", "with bibliography", "authors")
 
-_REACH = 10.0
-"""At so many words from the gap what a word counts has fallen to about a third of the way to `_FAR`."""
+_DECAY = 10.0
+"""The distance, in words, over which the weight of a word falls by a factor of e towards `_FAR`."""
 _FAR = 0.15
 _TITLE = 0.45
 
 QueryTerms = dict[int, tuple[str, float]]
-"""Term hash to the word as the query has it, and how much it counts: how often it occurs, unless its place tells more."""
+"""Term hash to the word as the query has it, and its weight: how often it occurs, or its weight by position."""
 
 
-def query_terms(request: Request, form: str, size: int) -> QueryTerms:
-    """The terms to search for; `size` bounds the number of key terms."""
+def query_terms(request: Request, form: str, size: int = 0) -> QueryTerms:
+    """The terms to search for; `size` limits the number of key terms."""
     query = request.query
     match form:
         case "text":
             return terms(query.text())
-        case "near":
-            return _near(query)
+        case "proximity":
+            return _by_proximity(query)
         case "title":
             return terms(query.title or query.text())
         case "key terms":
-            return key_terms(terms(query.text()), CollectionStats(request.library.index, request.excluded), size)
+            return key_terms(terms(query.text()), _Frequencies(request), size)
         case "with bibliography":
-            return terms("\n".join((query.text(), *_known_titles(request))))
+            titles = [paper.title for paper in request.collection.records(request.known).values()]
+            return terms("\n".join((query.text(), *titles)))
         case "authors":
-            return _names(query.authors)
-    raise CitewellError(f"a query has no form {form!r}; choose one of {', '.join(FORMS)}")
+            return _author_terms(query.authors)
+    raise CitewellError(f"A query has no form {form!r}. Choose one of {', '.join(FORMS)}.")
 
 
-def placed_words(query: Query) -> list[tuple[str, float]]:
-    """The words of the text round a gap and what each counts by its distance from it; all the same where there is no gap."""
+def words_by_proximity(query: Query) -> list[tuple[str, float]]:
+    """The words of the context and the weight of each by its distance from the gap; 1 for all where there is no gap."""
     words = query.context.split()
     gap = next((at for at, word in enumerate(words) if TARGET_MARK in word), None)
     if gap is None:
         return [(word, 1.0) for word in words]
-    return list(zip(words, nearness(np.arange(len(words)) - gap).tolist(), strict=True))
+    return list(zip(words, proximity(np.arange(len(words)) - gap).tolist(), strict=True))
 
 
-def nearness(distances: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """What words count at so many words from a gap."""
-    return np.asarray(_FAR + (1 - _FAR) * np.exp(-np.abs(distances) / _REACH), np.float64)
+def proximity(distances: IntArray) -> Float64Array:
+    """The weight of words at these distances, in words, from a gap."""
+    return np.asarray(_FAR + (1 - _FAR) * np.exp(-np.abs(distances) / _DECAY), np.float64)
 
 
-def _near(query: Query) -> QueryTerms:
-    """A local query by distance from its gap; any other as it is."""
+class _Frequencies:
+    """How often the collection uses terms, as `key_terms` asks for it."""
+
+    def __init__(self, request: Request) -> None:
+        self._collection, self._hidden = request.collection, request.hidden.tolist()
+
+    def occurrences(self, field: str, hashes: IntArray) -> IntArray:
+        return self._collection.collection_frequencies(field, hashes, self._hidden)
+
+    def totals(self, name: str) -> tuple[int, float]:
+        return self._collection.field_statistics(name, self._hidden)
+
+
+def _by_proximity(query: Query) -> QueryTerms:
+    """A local query by distance from its gap; any other query unchanged."""
     if query.task != "local" or TARGET_MARK not in query.context:
         return terms(query.text())
-    found: dict[int, tuple[str, float]] = {}
-    for word, weight in placed_words(query):
-        _count(found, word, weight)
-    _count(found, query.title, _TITLE)
-    return found
+    weighted: QueryTerms = {}
+    for word, weight in words_by_proximity(query):
+        _add(weighted, word, weight)
+    _add(weighted, query.title, _TITLE)
+    return weighted
 
 
-def _count(found: QueryTerms, text: str, weight: float) -> None:
-    for term, (word, times) in terms(text).items():
-        first, before = found.get(term, (word, 0.0))
-        found[term] = first, before + times * weight
+def _add(weighted: QueryTerms, text: str, weight: float) -> None:
+    for term, (word, count) in terms(text).items():
+        first, before = weighted.get(term, (word, 0.0))
+        weighted[term] = first, before + count * weight
 
 
-def _names(authors: Iterable[str]) -> QueryTerms:
-    """What authors can be found by, each with the name as it is written."""
+def _author_terms(authors: Iterable[str]) -> QueryTerms:
+    """The index terms of authors, each with the name as the query has it."""
     return {
         term: (name.strip(), 1.0)
         for author in authors
         for name in author.split(";")
         for term in terms(" ".join(author_terms(name)))
     }
-
-
-def _known_titles(request: Request) -> list[str]:
-    """The titles of what the draft cites elsewhere."""
-    return [paper.title for paper in request.library.store.papers(request.known().tolist()).values()]

@@ -1,86 +1,66 @@
-"""What a retrieval stage is handed: the library, the query, and which papers may be found at all."""
+"""One query put to one collection, as stages see it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from citewell.library.index.postings import BLOCK, BLOCK_BITS
-from citewell.library.library import Library
-from citewell.papers import Query
+from citewell.collection.interface import Collection, Filters
+from citewell.papers import Query, Ranking
+from citewell.types import Mask, PaperNumbers
 
-Mask = npt.NDArray[np.bool_]
-Known = TypeVar("Known")
+Value = TypeVar("Value")
 
 
 @dataclass
 class Request:
-    """One query put to one library."""
+    """A query, the collection that answers it, and what was computed for it so far.
 
-    library: Library
+    Stages may share work through `memo`: the same stage in several pipelines of a fusion runs once. A value depends on nothing
+    but its key, the query and the collection, so the memo changes how long an answer takes, never the
+    answer.
+    """
+
+    collection: Collection
     query: Query
-    notes: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What stages remember of this query, so that a later stage, or a reason, need not work it out again."""
+    _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def remember(self, name: str, work_out: Callable[[], Known]) -> Known:
-        """What was noted under `name`, worked out the first time."""
-        if name not in self.notes:
-            self.notes[name] = work_out()
-        known: Known = self.notes[name]
-        return known
-
-    def own(self, stage: object, make: Callable[[], Known]) -> Known:
-        """What a stage keeps of this query for its reasons, made empty the first time; an equal stage elsewhere has its own."""
-        # The stage is kept beside it, so that no other can come to have its id.
-        return self.remember(f"of {id(stage)}", lambda: (stage, make()))[1]
-
-    def may_find(self, papers: npt.NDArray[np.int64]) -> Mask:
-        """Which of some papers may be found."""
-        allowed = np.ones(len(papers), bool)
-        for block in np.unique(papers >> BLOCK_BITS).tolist():
-            mask = self.remember(f"allowed {block}", partial(self.allowed, block))
-            if mask is not None:
-                here = papers >> BLOCK_BITS == block
-                allowed[here] = mask[papers[here] & (BLOCK - 1)]
-        return allowed
-
-    def allowed(self, block: int) -> Mask | None:
-        """Which numbers of a block may be found; None where all may."""
-        query = self.query
-        if query.since is None and query.before is None and self._only is None and not len(self._barred):
-            return None
-        mask = np.ones(BLOCK, bool)
-        if query.since is not None or query.before is not None:
-            years = self.library.index.dates(block) // 10_000
-            mask &= years >= max(1, query.since or 1)
-            if query.before is not None:
-                mask &= years < query.before
-        if self._only is not None:
-            mask &= np.isin(np.arange(BLOCK), self._only[self._only >> BLOCK_BITS == block] & (BLOCK - 1))
-        mask[self._barred[self._barred >> BLOCK_BITS == block] & (BLOCK - 1)] = False
-        return mask
+    def memo(self, stage: Hashable, purpose: str, compute: Callable[[], Value]) -> Value:
+        """The value of `compute` for a stage (its `key`) and a purpose, computed the first time."""
+        key = stage, purpose
+        if key not in self._memo:
+            self._memo[key] = compute()
+        value: Value = self._memo[key]
+        return value
 
     @cached_property
-    def excluded(self) -> npt.NDArray[np.int64]:
-        """The numbers of the papers to leave out; a name that the library does not know excludes nothing."""
-        found = [self.library.store.find(name) for name in self.query.exclude]
-        return np.array([num for num in found if num is not None], np.int64)
+    def hidden(self) -> PaperNumbers:
+        """The papers that the query excludes: not returned, and not counted in any statistics."""
+        return self.collection.numbers(self.query.exclude)
 
-    def known(self) -> npt.NDArray[np.int64]:
+    @cached_property
+    def known(self) -> PaperNumbers:
         """The papers that the draft cites elsewhere."""
-        found = [self.library.store.find(name) for name in self.query.known]
-        return np.array([num for num in found if num is not None], np.int64)
+        return self.collection.numbers(self.query.known)
 
     @cached_property
-    def _barred(self) -> npt.NDArray[np.int64]:
-        """The numbers of the papers that must not be found."""
-        return np.concatenate((self.excluded, self.known())) if self.query.only_new else self.excluded
+    def filters(self) -> Filters:
+        """Which papers may be returned."""
+        query = self.query
+        excluded = np.concatenate((self.hidden, self.known)) if query.only_new else self.hidden
+        return Filters(query.since, query.before, query.venue, tuple(excluded.tolist()))
 
-    @cached_property
-    def _only(self) -> npt.NDArray[np.int64] | None:
-        return self.library.store.venue(self.query.venue) if self.query.venue else None
+    def passes(self, papers: PaperNumbers) -> Mask:
+        """Which papers pass the query's filters."""
+        return self.collection.passes(papers, self.filters)
+
+    def filtered(self, ranking: Ranking) -> Ranking:
+        """The ranking without papers that do not pass the filters."""
+        passing = self.passes(ranking.papers)
+        if passing.all():
+            return ranking
+        return Ranking(ranking.papers[passing], ranking.scores[passing], ranking.trace)

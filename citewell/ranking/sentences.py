@@ -1,120 +1,95 @@
-"""Sentences of papers: ranked by BM25, which weighs a question's words by how rare the library finds them, and quoted."""
+"""Rankings of sentences: by BM25 with the collection's idf, or by the scores of a stage; and sentences to quote."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from citewell.library.index.collection_stats import CollectionStats
-from citewell.papers import Paper, Sentence
+from citewell.papers import QuotedSentence, Sentence
 from citewell.ranking.request import Request
 from citewell.text.analysis import terms
+from citewell.text.idf import idf
 from citewell.text.places import Place, sentence_places
+from citewell.types import Float32Array, Float64Array, IntArray, PaperNumbers
 
 _K1, _B = 1.2, 0.75
 
 
 class SentenceRanking(NamedTuple):
-    """Sentences, each by its paper and its place there, and their scores, best first."""
+    """Sentences, each by its paper and its position there, and their scores, best first."""
 
-    papers: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int64]
-    scores: npt.NDArray[np.float64]
-
-
-@dataclass(slots=True)
-class Passage:
-    """A sentence that bears on the question."""
-
-    text: str
-    section: str
-    begin: int
-    """Where it stands in the section: its first character, and the one after its last."""
-    end: int
-    score: float
-    words: list[str]
-    """The words of the sentence that the question has too."""
-    before: str = ""
-    """The sentence before it in the same section, where there is one, and the one after it."""
-    after: str = ""
+    papers: PaperNumbers
+    places: IntArray
+    scores: Float64Array
 
 
-@dataclass(slots=True)
-class Found:
-    """A paper that bears on the question."""
-
-    paper: Paper
-    score: float
-    passages: list[Passage]
-
-
-def quoted(request: Request, papers: Sequence[int], ranking: SentenceRanking, most: int) -> dict[int, list[Passage]]:
-    """Of each of some papers at most so many of the ranked sentences, in their order."""
-    chosen: dict[int, list[tuple[int, float]]] = {num: [] for num in papers}
-    for num, place, score in zip(*ranking, strict=True):
-        if len(chosen[int(num)]) < most:
-            chosen[int(num)].append((int(place), float(score)))
-    sentences = request.library.store.quotable([num for num, places in chosen.items() if places])
-    records = request.library.store.papers(list(sentences))
-    asked = terms(request.query.text())
-    found: dict[int, list[Passage]] = {num: [] for num in papers}
-    for num, here in sentences.items():
-        places = sentence_places(records[num], here)
-        for at, score in chosen[num]:
-            words = [word for term, (word, _) in terms(here[at].text).items() if term in asked]
-            beside = [here[near].text if _together(places, at, near) else "" for near in (at - 1, at + 1)]
-            found[num].append(Passage(here[at].text, *places[at], score, words, *beside))
-    return found
+def quote(request: Request, papers: Sequence[int], ranking: SentenceRanking, most: int) -> dict[int, list[QuotedSentence]]:
+    """For each paper at most `most` of the ranked sentences, in their order."""
+    chosen: dict[int, list[tuple[int, float]]] = {number: [] for number in papers}
+    for number, place, score in zip(*ranking, strict=True):
+        if len(chosen[int(number)]) < most:
+            chosen[int(number)].append((int(place), float(score)))
+    sentences = request.collection.sentences([number for number, places in chosen.items() if places])
+    records = request.collection.records(list(sentences))
+    query = terms(request.query.text())
+    quotes: dict[int, list[QuotedSentence]] = {number: [] for number in papers}
+    for number, here in sentences.items():
+        places = sentence_places(records[number], here)
+        for at, score in chosen[number]:
+            words = [word for term, (word, _) in terms(here[at].text).items() if term in query]
+            around = [here[near].text if _same_section(places, at, near) else "" for near in (at - 1, at + 1)]
+            quotes[number].append(QuotedSentence(here[at].text, *places[at], score, words, *around))
+    return quotes
 
 
-def _together(places: Sequence[Place], at: int, near: int) -> bool:
+def _same_section(places: Sequence[Place], at: int, near: int) -> bool:
     """Whether there is a sentence `near`, in the same section as the one `at`."""
     return 0 <= near < len(places) and places[near].section == places[at].section
 
 
-def rank_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
-    """The sentences of some papers that share a word with the query, best first."""
-    return _scored(request, request.library.store.quotable(papers))
-
-
-def ranked(scores: Mapping[int, npt.NDArray[np.float64]]) -> SentenceRanking:
-    """All sentences of some papers by their scores, best first; ties go to the paper that comes first, then to the earlier."""
+def rank_sentences(scores: Mapping[int, Float64Array] | Mapping[int, Float32Array]) -> SentenceRanking:
+    """All sentences of papers by their scores; ties go to the paper that comes first, then to the earlier sentence."""
     papers = np.repeat(np.array(list(scores), np.int64), [len(here) for here in scores.values()])
     places = np.concatenate([np.zeros(0, np.int64), *(np.arange(len(here)) for here in scores.values())])
-    found = np.concatenate([np.zeros(0), *scores.values()])
-    order = np.argsort(-found, kind="stable")
-    return SentenceRanking(papers[order], places[order], found[order])
+    values = np.concatenate([np.zeros(0), *scores.values()])
+    order = np.argsort(-values, kind="stable")
+    return SentenceRanking(papers[order], places[order], values[order])
 
 
-def _scored(request: Request, sentences: dict[int, list[Sentence]]) -> SentenceRanking:
-    """BM25 with a sentence as the document; ties go to the better paper, then to the earlier sentence."""
-    rarity = _rarity(request)
-    papers = np.repeat(np.array(list(sentences), np.int64), [len(here) for here in sentences.values()])
-    places = np.concatenate([np.arange(len(here)) for here in sentences.values()] or [np.zeros(0, np.int64)])
-    counted = [terms(sentence.text) for here in sentences.values() for sentence in here]
-    lengths = np.array([sum(times for _, times in found.values()) for found in counted], np.float64)
+def bm25_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
+    """The sentences of papers that share a word with the query, ranked by BM25 with a sentence as the document.
+
+    Ties go to the paper that comes first, then to the earlier sentence.
+    """
+    sentences = request.collection.sentences(papers)
+    weights = _term_weights(request)
+    counted = [_counted(sentence) for here in sentences.values() for sentence in here]
+    lengths = np.array([sum(counts.values()) for counts in counted], np.float64)
     norms = _K1 * (1 - _B + _B * lengths / (lengths.mean() if len(lengths) and lengths.any() else 1.0))
     scores = np.array(
         [
-            sum(rarity[term] * found[term][1] / (found[term][1] + norm) for term in found.keys() & rarity.keys())
-            for found, norm in zip(counted, norms, strict=True)
+            sum(weights[term] * counts[term] / (counts[term] + norm) for term in counts.keys() & weights.keys())
+            for counts, norm in zip(counted, norms, strict=True)
         ]
     )
+    owners = np.repeat(np.array(list(sentences), np.int64), [len(here) for here in sentences.values()])
+    places = np.concatenate([np.arange(len(here)) for here in sentences.values()] or [np.zeros(0, np.int64)])
     order = np.argsort(-scores, kind="stable")[: np.count_nonzero(scores)]
-    return SentenceRanking(papers[order], places[order], scores[order])
+    return SentenceRanking(owners[order], places[order], scores[order])
 
 
-def _rarity(request: Request) -> dict[int, float]:
-    """How much each term of the question says: its idf in the library, as often as the question has it."""
-    asked = terms(request.query.text())
-    hashes = np.array(list(asked), np.int64)
-    times = np.array([times for _, times in asked.values()], np.float64)
-    visible = CollectionStats(request.library.index, request.excluded)
-    texts, _ = visible.totals("own")
-    holding = visible.document_frequencies("own", visible.places("own", hashes), len(hashes))
-    idf = np.log(1 + (texts - holding + 0.5) / (holding + 0.5))
-    return dict(zip(hashes.tolist(), (times * idf).tolist(), strict=True))
+def _counted(sentence: Sentence) -> dict[int, float]:
+    return {term: count for term, (_, count) in terms(sentence.text).items()}
+
+
+def _term_weights(request: Request) -> dict[int, float]:
+    """The weight of each query term: its idf, times how often the query has it."""
+    query = terms(request.query.text())
+    hashes = np.array(list(query), np.int64)
+    counts = np.array([count for _, count in query.values()], np.float64)
+    hidden = request.hidden.tolist()
+    texts, _ = request.collection.field_statistics("own", hidden)
+    weights = counts * idf(texts, request.collection.document_frequencies("own", hashes, hidden))
+    return dict(zip(hashes.tolist(), weights.tolist(), strict=True))

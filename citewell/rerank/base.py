@@ -1,68 +1,70 @@
-"""What re-rankers share: the best of a ranking are read again, each once for a request, and the others follow as they were."""
+"""What re-rankers share that score the top of a ranking with a model; the rest follows in its order."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.models import hugging_face, weights
 from citewell.models.onnx import MODEL
 from citewell.papers import Ranking, Reason
+from citewell.pipeline.contract import Explanations, Requirement, Reranker, Weights
 from citewell.ranking.request import Request
-from citewell.ranking.top_k import before_the_rest
-
-Numbers = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float32]
-Floats = npt.NDArray[np.float64]
+from citewell.ranking.top_k import rank_first
+from citewell.types import Float32Array, Float64Array, PaperNumbers
 
 
-class Rereads(ABC):
-    """A later stage that scores papers by reading them."""
+class TopReranker(Reranker):
+    """A re-ranker that scores the top `depth` papers, each once for a request.
+
+    The trace of its ranking is the scores by paper number.
+    """
 
     depth: int
-    said: ClassVar[str]
-    """How its reasons begin; the score follows."""
+    label: ClassVar[str]
+    """What its score is called in reasons."""
 
     @abstractmethod
-    def read(self, request: Request, papers: Numbers) -> Scores:
-        """The scores of papers that were not read yet."""
+    def compute_scores(self, request: Request, papers: PaperNumbers) -> Float32Array:
+        """The scores of papers; NaN where the stage has none."""
 
-    def refine(self, request: Request, ranking: Ranking) -> Ranking:
-        best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
+    def rerank(self, request: Request, ranking: Ranking) -> Ranking:
+        top, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
         before = ranking.scores[: self.depth].astype(np.float64)
-        scores = self.together(request, before, self.score(request, best).astype(np.float64))
-        return before_the_rest(best, scores, rest)
+        scores = self.score(request, top)
+        combined = self.combine(request, before, np.nan_to_num(scores.astype(np.float64)))
+        trace = dict(zip(top.tolist(), scores.tolist(), strict=True))
+        return rank_first(top, combined, rest)._replace(trace=trace)
 
-    def together(self, request: Request, before: Floats, scores: Floats) -> Floats:
-        """What the papers are ranked by, from what they were ranked by before and the scores of reading them."""
+    def combine(self, request: Request, before: Float64Array, scores: Float64Array) -> Float64Array:
+        """What the papers are ranked by, from their scores before and the scores of this stage."""
         return scores
 
-    def score(self, request: Request, papers: Numbers) -> Scores:
-        """The scores of some papers."""
-        known = self._known(request)
-        new = np.array([num for num in papers.tolist() if num not in known], np.int64)
+    def score(self, request: Request, papers: PaperNumbers) -> Float32Array:
+        computed: dict[int, float] = request.memo(self.key, "scores", dict)
+        new = np.array([number for number in papers.tolist() if number not in computed], np.int64)
         if len(new):
-            known.update(zip(new.tolist(), self.read(request, new).tolist(), strict=True))
-        return np.array([known[num] for num in papers.tolist()], np.float32)
+            computed.update(zip(new.tolist(), self.compute_scores(request, new).tolist(), strict=True))
+        return np.array([computed[number] for number in papers.tolist()], np.float32)
 
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        known = self._known(request)
-        return {num: [Reason("reading", f"{self.said} {known[num]:+.2f}")] for num in papers if known.get(num, 0.0) > 0}
+    def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
+        scores: dict[int, float] = ranking.trace or {}
+        return {
+            number: [Reason("model", f"{self.label}: {scores[number]:+.2f}.", detail=True)]
+            for number in papers
+            if scores.get(number, 0.0) > 0
+        }
 
-    def _known(self, request: Request) -> dict[int, float]:
-        return request.remember(f"read by {self}", dict)
 
-
-class ReadsByModel(Rereads):
-    """One that needs weights to read."""
+class ModelReranker(TopReranker):
+    """One that needs the weights of a transformer."""
 
     model: str
 
-    def weight_versions(self) -> dict[str, str]:
-        """The model's."""
+    def requirements(self) -> Sequence[Requirement]:
         folder = weights.folder(self.model)
-        there = (folder / MODEL).is_file() or hugging_face.is_layout(folder)
-        return {self.model: weights.version(self.model) if there else ""}
+        installed = (folder / MODEL).is_file() or hugging_face.is_layout(folder)
+        return [Weights(self.model, weights.version(self.model) if installed else "")]

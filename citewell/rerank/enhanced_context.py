@@ -1,6 +1,6 @@
-"""Re-ranking by Medić's enhanced-context model: the best candidates of a ranking, each read with the context in mind.
+"""Re-ranking by Medić's enhanced-context model: it scores each of the top papers for the citation context.
 
-The library tells who wrote a paper and in which years it was cited; the query is asked in the year of its newest paper.
+The collection says who wrote a paper and in which years it was cited; the query's year is that of the newest paper.
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ from citewell.models import enhanced_context
 from citewell.models.enhanced_context import Candidate
 from citewell.papers import Paper
 from citewell.ranking.request import Request
-from citewell.ranking.years import newest_year, years_of
-from citewell.rerank.base import Numbers, ReadsByModel, Scores
+from citewell.rerank.base import ModelReranker
+from citewell.types import Float32Array, PaperNumbers
 
 
 @dataclass(frozen=True)
-class EnhancedContext(ReadsByModel):
-    """The stage; its parameters are those of ``pipelines.toml``."""
+class EnhancedContext(ModelReranker):
+    """Scores the top papers with an enhanced-context model."""
 
     model: str = "textbibenh-ws"
     depth: int = 1000
-    """So many of the best are read again; the others keep their order behind them."""
+    """How many of the top papers it scores; the others keep their order behind them."""
 
-    said: ClassVar[str] = "read with the citation context in mind it scores"
+    label: ClassVar[str] = "Enhanced-context score"
 
-    def read(self, request: Request, papers: Numbers) -> Scores:
+    def compute_scores(self, request: Request, papers: PaperNumbers) -> Float32Array:
         model = enhanced_context.load(self.model)
         return model.scores(request.query, candidates(request, papers, model.shape.years))
 
 
-def candidates(request: Request, papers: Numbers, years: int) -> list[Candidate]:
+def candidates(request: Request, papers: PaperNumbers, years: int) -> list[Candidate]:
     """Papers as the model reads them."""
-    held = request.library.store.papers(papers.tolist())
-    citing, counts = request.library.index.graph.neighbours("cited_by", papers)
-    age = newest_year(request) - years_of(request, citing)
+    collection = request.collection
+    stored = collection.records(papers)
+    citing, counts = collection.neighbours("cited_by", papers)
+    age = collection.newest_year() - collection.years(citing)
     owners = np.repeat(np.arange(len(papers)), counts)
-    lately = [np.bincount(owners[age == back], minlength=len(papers)) for back in range(1, years + 1)]
-    cited = np.column_stack([*lately, counts])
-    records = [held.get(num, Paper()) for num in papers.tolist()]
+    by_year = [np.bincount(owners[age == back], minlength=len(papers)) for back in range(1, years + 1)]
+    cited = np.column_stack([*by_year, counts])
+    records = [stored.get(number, Paper()) for number in papers.tolist()]
     return [
         Candidate(paper.title, paper.abstract, paper.authors, row) for paper, row in zip(records, cited.tolist(), strict=True)
     ]

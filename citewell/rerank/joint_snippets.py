@@ -1,4 +1,4 @@
-"""JPDRMM as a stage: the best candidates are ranked anew, and so are their sentences, by one model that reads both."""
+"""JPDRMM as a stage: one model scores the top papers and their sentences together."""
 
 from __future__ import annotations
 
@@ -8,56 +8,59 @@ from typing import ClassVar
 
 import numpy as np
 
-from citewell.library.library import Library
+from citewell.collection.interface import Collection
 from citewell.models import joint_snippets, weights
 from citewell.models.joint_snippets import against_candidates
 from citewell.models.word_networks import available
+from citewell.papers import Ranking
+from citewell.pipeline.contract import Requirement, Weights
 from citewell.ranking.request import Request
-from citewell.ranking.sentences import SentenceRanking, ranked
-from citewell.rerank.base import Numbers, Rereads, Scores
-from citewell.retrieve.bm25 import Bm25
+from citewell.ranking.sentences import SentenceRanking, rank_sentences
+from citewell.rerank.base import TopReranker
+from citewell.retrieve.bm25 import BM25
+from citewell.types import Float32Array, Float64Array, PaperNumbers
 
 
 @dataclass(frozen=True)
-class JointSnippets(Rereads):
-    """The stage; its parameters are those of ``pipelines.toml``."""
+class JointSnippets(TopReranker):
+    """Scores the top papers and their sentences with JPDRMM."""
 
     model: str = "jpdrmm"
     depth: int = 100
-    """So many of the best are read again; the others keep their order behind them."""
+    """How many of the top papers it scores; the others keep their order behind them."""
 
-    said: ClassVar[str] = "read sentence by sentence it scores"
+    label: ClassVar[str] = "JPDRMM score"
 
-    def weight_versions(self) -> dict[str, str]:
-        return {self.model: weights.version(self.model) if available(self.model) else ""}
+    def requirements(self) -> Sequence[Requirement]:
+        return [Weights(self.model, weights.version(self.model) if available(self.model) else "")]
 
-    def read(self, request: Request, papers: Numbers) -> Scores:
-        texts = list(texts_of(request.library, papers.tolist()).values())
-        found, sentences = joint_snippets.load(self.model).scores(request.query.text(), texts, self._bm25(request, papers))
-        # The title, which comes first, is read for the paper's sake alone.
-        self._sentences(request).update(
-            zip(papers.tolist(), (scores[1:].astype(np.float64) for scores in sentences), strict=True)
-        )
-        return found
+    def compute_scores(self, request: Request, papers: PaperNumbers) -> Float32Array:
+        texts = list(title_and_sentences(request.collection, papers.tolist()).values())
+        scores, sentences = joint_snippets.load(self.model).scores(request.query.text(), texts, self._bm25(request, papers))
+        # The title, which comes first, is read for the paper's score only.
+        by_paper = (values[1:].astype(np.float64) for values in sentences)
+        self._sentence_scores(request).update(zip(papers.tolist(), by_paper, strict=True))
+        return scores
 
-    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
+    def sentences(self, request: Request, ranking: Ranking, papers: Sequence[int]) -> SentenceRanking:
         self.score(request, np.array(papers, np.int64))
-        known = self._sentences(request)
-        return ranked({num: known[num] for num in papers})
+        scores = self._sentence_scores(request)
+        return rank_sentences({number: scores[number] for number in papers})
 
-    def _bm25(self, request: Request, papers: Numbers) -> Scores:
-        """BM25's scores of papers beside those of its candidates."""
-        candidates = request.remember(f"candidates {self.depth}", lambda: Bm25(size=self.depth).rank(request).scores)
-        return against_candidates(Bm25().score(request, papers), candidates)
+    def _bm25(self, request: Request, papers: PaperNumbers) -> Float32Array:
+        """BM25's scores of papers, relative to those of its top papers."""
+        top = request.memo(self.key, "BM25 scores", lambda: BM25(size=self.depth).retrieve(request).scores)
+        return against_candidates(np.nan_to_num(BM25().score(request, papers)), top)
 
-    def _sentences(self, request: Request) -> dict[int, np.ndarray[tuple[int], np.dtype[np.float64]]]:
-        """The scores of the sentences of each paper that was read."""
-        return request.remember(f"sentences by {self}", dict)
+    def _sentence_scores(self, request: Request) -> dict[int, Float64Array]:
+        """The scores of the sentences of each paper that the model has read."""
+        return request.memo(self.key, "sentence scores", dict[int, Float64Array])
 
 
-def texts_of(library: Library, papers: Sequence[int]) -> dict[int, list[str]]:
-    """What is read of papers: the title, then the sentences; of one that was removed meanwhile an empty title."""
-    records, sentences = library.store.papers(papers), library.store.quotable(papers)
+def title_and_sentences(collection: Collection, papers: Sequence[int]) -> dict[int, list[str]]:
+    """What the model reads of papers: the title, then the sentences; an empty title for a paper that was removed meanwhile."""
+    records, sentences = collection.records(papers), collection.sentences(papers)
     return {
-        num: [records[num].title if num in records else "", *(sentence.text for sentence in sentences[num])] for num in papers
+        number: [records[number].title if number in records else "", *(sentence.text for sentence in sentences[number])]
+        for number in papers
     }

@@ -1,4 +1,4 @@
-"""SEMISER after another stage: it ranks the sentences of the papers found, and may rank the best papers by theirs."""
+"""SEMISER after another stage: it ranks the sentences of the papers, and may re-rank the top papers by theirs."""
 
 from __future__ import annotations
 
@@ -9,33 +9,31 @@ import numpy as np
 
 from citewell.models import weights
 from citewell.models.word_networks import available
-from citewell.papers import Ranking, Reason
+from citewell.papers import Ranking
+from citewell.pipeline.contract import Requirement, Reranker, Weights
 from citewell.ranking.request import Request
-from citewell.ranking.sentences import SentenceRanking, ranked
-from citewell.ranking.top_k import before_the_rest
-from citewell.retrieve.semiser import scored
+from citewell.ranking.sentences import SentenceRanking, rank_sentences
+from citewell.ranking.top_k import rank_first
+from citewell.retrieve.semiser import sentence_scores
 
 
 @dataclass(frozen=True)
-class SemiserSentences:
-    """The stage; its parameters are those of ``pipelines.toml``."""
+class SemiserSentences(Reranker):
+    """Ranks sentences, and the top papers by their best sentence, with SEMISER."""
 
     model: str = "semiser"
     depth: int = 10
-    """So many of the best papers are ranked anew, each by its best sentence; with 0 all stay as they are."""
+    """How many of the top papers are re-ranked; with 0 all keep their order."""
 
-    def weight_versions(self) -> dict[str, str]:
-        return {self.model: weights.version(self.model) if available(self.model) else ""}
+    def requirements(self) -> Sequence[Requirement]:
+        return [Weights(self.model, weights.version(self.model) if available(self.model) else "")]
 
-    def refine(self, request: Request, ranking: Ranking) -> Ranking:
+    def rerank(self, request: Request, ranking: Ranking) -> Ranking:
         if not self.depth:
-            return ranking
-        best, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
-        known = scored(request, self.model, best.tolist())
-        return before_the_rest(best, np.array([known[num].max(initial=-1.0) for num in best.tolist()]), rest)
+            return ranking._replace(trace=None)
+        top, rest = ranking.papers[: self.depth], ranking.papers[self.depth :]
+        scores = sentence_scores(request, self.model, top.tolist())
+        return rank_first(top, np.array([scores[number].max(initial=-1.0) for number in top.tolist()]), rest)
 
-    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
-        return ranked(scored(request, self.model, papers))
-
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        return {}
+    def sentences(self, request: Request, ranking: Ranking, papers: Sequence[int]) -> SentenceRanking:
+        return rank_sentences(sentence_scores(request, self.model, papers))

@@ -1,11 +1,13 @@
-"""Sentences of full texts, the likeliest read again: by an encoder, and by a cross-encoder together with the query.
+"""Sentences of full texts, re-ranked: an encoder and a cross-encoder read the likeliest.
 
-A full text has hundreds of sentences. Words and the static encoder's vectors choose some, and only these are read, so that the
-time does not grow with the text. What is said early, where papers tell what they did, is likelier to be what others refer to.
+A full text has hundreds of sentences. BM25 and the static encoder's vectors choose some, and only these are read, so the time
+does not grow with the text. Sentences at the start, where papers state what they did, are more often the ones that others
+refer to.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,71 +15,74 @@ import numpy.typing as npt
 
 from citewell.models import cross_encoder, weights
 from citewell.models.inputs import PaperText
+from citewell.pipeline.contract import Requirement, Weights
 from citewell.ranking.request import Request
-from citewell.ranking.sentences import SentenceRanking, rank_sentences
+from citewell.ranking.sentences import SentenceRanking, bm25_sentences
 from citewell.retrieve.sentences import Sentences
-
-Scores = npt.NDArray[np.float64]
+from citewell.types import Float64Array, IntArray
 
 
 @dataclass(frozen=True)
-class CloseReading:
-    """How sentences are read; how much each way counts was chosen on the dev questions of scisumm."""
+class SentenceCrossEncoder:
+    """How sentences of full texts are scored; the weights were chosen on the dev queries of scisumm."""
 
     encoder: str = "citewell"
     model: str = "citewell-cross-large"
-    long: int = 40
+    full_text: int = 40
     """Papers with more sentences than this are full texts."""
-    meaning: float = 1.0
-    """How much the encoder counts beside the cross-encoder."""
-    words: float = 0.6
-    """How much BM25 does."""
-    early: float = 0.6
-    """How much it does that a sentence stands at the beginning."""
+    encoder_weight: float = 1.0
+    """How much the encoder counts, relative to the cross-encoder."""
+    bm25_weight: float = 0.6
+    early_weight: float = 0.6
+    """How much it counts that a sentence is at the start."""
 
-    def weight_versions(self) -> dict[str, str]:
-        return {name: weights.version(name) for name in (self.encoder, self.model)}
+    def requirements(self) -> Sequence[Requirement]:
+        return [Weights(name, weights.version(name)) for name in (self.encoder, self.model)]
 
-    def scores(self, request: Request, ranking: SentenceRanking, near: Scores, most: int) -> Scores:
-        """The scores of ranked sentences, which are `near` to the query: those of full texts anew, `most` of them read."""
+    def scores(self, request: Request, ranking: SentenceRanking, near: Float64Array, most: int) -> Float64Array:
+        """The scores of ranked sentences, `near` being those by vectors: sentences of full texts anew, `most` of them read."""
         papers, lengths = np.unique(ranking.papers, return_counts=True)
-        long = lengths[np.searchsorted(papers, ranking.papers)] > self.long
+        long = lengths[np.searchsorted(papers, ranking.papers)] > self.full_text
         if not long.any():
             return near
         chosen = SentenceRanking(ranking.papers[long], ranking.places[long], ranking.scores[long])
         length = lengths[np.searchsorted(papers, chosen.papers)]
-        late = spread(chosen.places / length)
-        words = spread(self._words(request, chosen))
-        likely = np.argsort(-(near[long] + words - self.early * late), kind="stable")[:most]
-        meaning, read = self._read(request, chosen, likely)
+        late = standardised(chosen.places / length)
+        bm25 = standardised(self._bm25(request, chosen))
+        likely = np.argsort(-(near[long] + bm25 - self.early_weight * late), kind="stable")[:most]
+        similar, together = self._read(request, chosen, likely)
         scores = near.copy()
-        scores[long] = spread(read + self.meaning * meaning + self.words * words - self.early * late)
+        scores[long] = standardised(
+            together + self.encoder_weight * similar + self.bm25_weight * bm25 - self.early_weight * late
+        )
         return scores
 
-    def _words(self, request: Request, chosen: SentenceRanking) -> Scores:
+    def _bm25(self, request: Request, chosen: SentenceRanking) -> Float64Array:
         """BM25's scores of the sentences; 0 where they share no word with the query."""
-        found = rank_sentences(request, np.unique(chosen.papers).tolist())
-        known = dict(zip(zip(found.papers.tolist(), found.places.tolist(), strict=True), found.scores.tolist(), strict=True))
-        places = zip(chosen.papers.tolist(), chosen.places.tolist(), strict=True)
-        return np.array([known.get(place, 0.0) for place in places])
+        bm25 = bm25_sentences(request, np.unique(chosen.papers).tolist())
+        places = zip(bm25.papers.tolist(), bm25.places.tolist(), strict=True)
+        scores = dict(zip(places, bm25.scores.tolist(), strict=True))
+        return np.array([scores.get(place, 0.0) for place in zip(chosen.papers.tolist(), chosen.places.tolist(), strict=True)])
 
-    def _read(self, request: Request, chosen: SentenceRanking, likely: npt.NDArray[np.int64]) -> tuple[Scores, Scores]:
-        """The encoder's and the cross-encoder's scores of the likely sentences; all others are as the worst of these."""
-        sentences = request.library.store.quotable(np.unique(chosen.papers[likely]).tolist())
+    def _read(self, request: Request, chosen: SentenceRanking, likely: IntArray) -> tuple[Float64Array, Float64Array]:
+        """The encoder's and the cross-encoder's scores of the likely sentences; all others get the lowest of these."""
+        sentences = request.collection.sentences(np.unique(chosen.papers[likely]).tolist())
         places = zip(chosen.papers[likely].tolist(), chosen.places[likely].tolist(), strict=True)
-        texts = [sentences[num][place].text for num, place in places]
-        near = Sentences(self.encoder).near(request, texts)
+        texts = [sentences[number][place].text for number, place in places]
+        similar = Sentences(self.encoder).cosines(request, texts)
         together = cross_encoder.load(self.model).scores(request.query, [PaperText(abstract=text) for text in texts])
-        return _others_last(near, likely, len(chosen.papers)), _others_last(together, likely, len(chosen.papers))
+        size = len(chosen.papers)
+        return _filled(similar, likely, size), _filled(together, likely, size)
 
 
-def spread(scores: npt.NDArray[np.floating]) -> Scores:
-    """Scores with a mean of 0 and a spread of 1."""
-    found: Scores = (scores - scores.mean()) / (scores.std() or 1.0)
-    return found
+def standardised(scores: npt.NDArray[np.floating]) -> Float64Array:
+    """Scores with a mean of 0 and a standard deviation of 1."""
+    result: Float64Array = (scores - scores.mean()) / (scores.std() or 1.0)
+    return result
 
 
-def _others_last(scores: npt.NDArray[np.floating], places: npt.NDArray[np.int64], size: int) -> Scores:
-    found = np.full(size, float(scores.min()))
-    found[places] = scores
-    return spread(found)
+def _filled(scores: npt.NDArray[np.floating], places: IntArray, size: int) -> Float64Array:
+    """Scores at their places, the lowest everywhere else, standardised."""
+    filled = np.full(size, float(scores.min()))
+    filled[places] = scores
+    return standardised(filled)

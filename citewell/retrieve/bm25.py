@@ -1,6 +1,11 @@
-"""BM25 over any mix of a paper's three texts, with k1 and b chosen at query time.
+"""BM25 over any mix of a paper's texts, with k1 and b chosen at query time.
 
-`citewell.library.index.bm25` has the formula and does the work.
+The score of a paper is the weighted sum over fields of
+
+    sum over terms of  weight * idf * tf / (tf + k1 * (1 - b + b * length / mean length)),
+    idf = ln(1 + (N - df + 0.5) / (df + 0.5))
+
+with N, df and mean length counted exactly over all papers that have the field and are not hidden from the query.
 """
 
 from __future__ import annotations
@@ -8,81 +13,78 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from citewell.collection.interface import FIELDS, BM25Query
 from citewell.errors import CitewellError
-from citewell.library.index import bm25
-from citewell.library.index.bm25 import BlockScores, FieldQuery
-from citewell.library.index.postings import INDEXED
 from citewell.papers import Ranking, Reason
-from citewell.ranking.query_terms import query_terms
+from citewell.pipeline.contract import Explanations, Retriever
+from citewell.ranking.query_terms import FORMS, query_terms
 from citewell.ranking.request import Request
+from citewell.types import Float32Array, PaperNumbers
 
 _SHOWN_WORDS = 5
 
 
 @dataclass(frozen=True)
-class Bm25:
-    """The stage; its parameters are those of ``pipelines.toml``."""
+class BM25(Retriever):
+    """BM25 over the fields of the papers."""
 
-    fields: dict[str, float] = field(default_factory=lambda: {"own": 1.0})
     k1: float = 1.2
     b: float = 0.75
+    fields: dict[str, float] = field(default_factory=lambda: {"own": 1.0})
+    """The fields to search and how much each counts."""
     size: int = 1000
     form: str = "text"
+    """Which terms of the query count, and how much (see `citewell.ranking.query_terms`)."""
     key_terms: int = 30
+    """How many terms the form ``key terms`` takes."""
 
     def __post_init__(self) -> None:
-        if unknown := set(self.fields) - set(INDEXED):
-            raise CitewellError(f"papers have no text {unknown.pop()!r}; there are {', '.join(INDEXED)}")
+        if unknown := set(self.fields) - set(FIELDS):
+            raise CitewellError(f"There is no field {unknown.pop()!r}. Choose from {', '.join(FIELDS)}.")
+        if self.form not in FORMS:
+            raise CitewellError(f"A query has no form {self.form!r}. Choose one of {', '.join(FORMS)}.")
         if not (self.size >= 1 and self.k1 >= 0 and 0 <= self.b <= 1):
-            raise CitewellError("BM25 needs k1 of 0 or more, b from 0 to 1, and a size of 1 or more")
+            raise CitewellError("BM25 needs k1 of 0 or more, b from 0 to 1, and a size of 1 or more.")
 
-    def rank(self, request: Request) -> Ranking:
-        """The best papers for the request's query."""
-        return Ranking(*bm25.top_k(self._scores(request), self.size, request.allowed))
+    def retrieve(self, request: Request) -> Ranking:
+        query, _ = self._query(request)
+        return request.collection.bm25_top_k(query, self.size, request.filters)
 
-    def score(self, request: Request, papers: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
-        """The scores of some papers, 0 for those that share no word with the query."""
-        return bm25.scores_of(self._scores(request), papers)
+    def score(self, request: Request, papers: PaperNumbers) -> Float32Array:
+        """The scores of papers, NaN for those that share no term with the query."""
+        scores = request.collection.bm25_scores(self._query(request)[0], papers)
+        return np.where(scores > 0, scores, np.float32(np.nan))
 
-    def _scores(self, request: Request) -> BlockScores:
-        """The score of every number of every block."""
-        return request.remember(f"scores of {self}", lambda: self._score_all(request))
-
-    def _score_all(self, request: Request) -> BlockScores:
-        queries, _ = self._looked_up(request)
-        return bm25.score(request.library.index, queries, self.k1, self.b)
-
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        """For each paper the words that it was found by, the ones that counted most first."""
-        found = self.explain(request, papers)
-        kind, said = ("authors", "by an author of the draft: ") if self.form == "authors" else ("words", "matches ")
+    def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
+        """For each paper the words that it matches, those that count most first."""
+        kind, start = ("authors", "By an author of the draft: ") if self.form == "authors" else ("words", "Matches ")
         return {
-            num: [Reason(kind, said + ", ".join(words), words)]
-            for num, shares in found.items()
+            number: [Reason(kind, f"{start}{', '.join(words)}".rstrip(".") + ".", words)]
+            for number, shares in self.contributions(request, papers).items()
             if (words := list(shares)[:_SHOWN_WORDS])
         }
 
-    def explain(self, request: Request, papers: list[int]) -> dict[int, dict[str, float]]:
+    def contributions(self, request: Request, papers: list[int]) -> dict[int, dict[str, float]]:
         """What each word of the query adds to the score of each paper, the largest first; the sum is the score."""
-        queries, words = self._looked_up(request)
-        nums = np.array(papers, np.int64)
-        shares = bm25.term_shares(request.library.index, queries, self.k1, self.b, nums, len(words))
+        query, words = self._query(request)
+        rows = request.collection.bm25_contributions(query, np.array(papers, np.int64))
         explained = {}
-        for num, row in zip(papers, shares, strict=True):
-            explained[num] = together = dict[str, float]()
+        for number, row in zip(papers, rows, strict=True):
+            explained[number] = by_word = dict[str, float]()
             for at in np.argsort(-row, kind="stable")[: np.count_nonzero(row > 0)].tolist():
-                together[words[at]] = together.get(words[at], 0.0) + float(row[at])
+                by_word[words[at]] = by_word.get(words[at], 0.0) + float(row[at])
         return explained
 
-    def _looked_up(self, request: Request) -> tuple[list[FieldQuery], list[str]]:
-        """The terms looked up in every field of the mix, and the words that they are in the query; once per query."""
-        return request.remember(f"terms of {self}", lambda: self._look_up_terms(request))
+    def _query(self, request: Request) -> tuple[BM25Query, list[str]]:
+        """The query's terms by ascending hash, and the words that they are in the query."""
 
-    def _look_up_terms(self, request: Request) -> tuple[list[FieldQuery], list[str]]:
-        terms = sorted(query_terms(request, self.form, self.key_terms).items())
-        hashes = np.array([term for term, _ in terms], np.int64)
-        frequencies = np.array([times for _, (_, times) in terms], np.float64)
-        queries = bm25.prepare(request.library.index, self.fields, hashes, frequencies, request.excluded)
-        return queries, [word for _, (word, _) in terms]
+        def compute() -> tuple[BM25Query, list[str]]:
+            terms = sorted(query_terms(request, self.form, self.key_terms).items())
+            hashes = np.array([term for term, _ in terms], np.int64)
+            weights = np.array([weight for _, (_, weight) in terms], np.float64)
+            hidden = tuple(request.hidden.tolist())
+            query = BM25Query(hashes, weights, tuple(self.fields.items()), self.k1, self.b, hidden)
+            return query, [word for _, (word, _) in terms]
+
+        return request.memo(self.key, "query", compute)

@@ -1,30 +1,24 @@
-"""Dense retrieval: papers whose vectors are nearest to the query's (`scanning` finds them).
+"""Dense retrieval: papers whose vectors are nearest to the query's.
 
-What of the query is encoded is the `form`. Of a paper that is near by what is said of it, the reason quotes the context that is
-nearest to the query.
+Which parts of the query are encoded is the `form`. For a paper that is found by its contexts, the reason quotes the context
+that is nearest to the query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from citewell.collection.interface import VectorSet
 from citewell.errors import CitewellError
-from citewell.library.library import Library
-from citewell.library.vectors.encode import encode, missing, near_mark, paper_texts
-from citewell.library.vectors.neighbours import Neighbours
-from citewell.library.vectors.search import Near
-from citewell.library.vectors.status import command_for
-from citewell.library.vectors.store import Shelf
 from citewell.models import encoder, weights
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Ranking, Reason
+from citewell.pipeline.contract import Explanations, Requirement, Retriever, Vectors, Weights
 from citewell.ranking.request import Request
-from citewell.ranking.top_k import best_first
-from citewell.text.marks import shortened
+from citewell.text.marks import near_mark, shortened
+from citewell.types import Float32Array, PaperNumbers
 
 FORMS = {
     "text": ("context", "title", "abstract"),
@@ -33,141 +27,113 @@ FORMS = {
     "context, abstract": ("title", "context", "abstract"),
     "abstract, context": ("title", "abstract", "context"),
 }
-"""The parts of a query that are encoded, in order; the encoder reads some 200 words, so the first count most."""
+"""The parts of a query that are encoded, in order; the encoder reads about 200 words, so the first count most."""
 
-_SAID = {
-    "own": "what it says",
-    "cited": "what others say of it",
-    "citing": "what it says of others",
-    "own+cited": "what it says, and others of it,",
-    "own+citing": "what it says, of itself and others,",
+_CLOSE = {
+    "own": "Its abstract is close to your text.",
+    "cited": "The sentences that cite it are close to yours.",
+    "citing": "The sentences in which it cites others are close to yours.",
+    "own+cited": "Its abstract and the sentences that cite it are close to yours.",
+    "own+citing": "Its abstract and the sentences in which it cites others are close to yours.",
 }
-_QUOTE = {"cited": ("others say of it", "[it]"), "citing": ("it says of others", "[…]")}
+_QUOTE = {"cited": ("Cited elsewhere as", "[it]"), "citing": ("It says of others", "[…]")}
 """How a quoted context is introduced, and what stands for the citation in it."""
-_QUOTED = 20
-"""Of so many papers the contexts are encoded for their reasons: more would keep the user waiting."""
-_WIDTH = 200
-
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
+_QUOTED_PAPERS = 20
+"""For how many papers the contexts are encoded to find the one to quote: more would keep the user waiting."""
+_QUOTE_WIDTH = 200
 
 
 @dataclass(frozen=True)
-class Dense:
-    """The stage; its parameters are those of ``pipelines.toml``."""
+class Dense(Retriever):
+    """Dense retrieval by the vectors of one encoder."""
 
     encoder: str = "minilm"
     text: str = "own"
-    """Which vectors of the papers: of their own text, of what others say of them (``cited``), of what they say (``citing``)."""
+    """Which text of the papers: ``own``, ``cited``, ``citing``, ``own+cited`` or ``own+citing``."""
     form: str = "text"
     size: int = 1000
-    may_lack: bool = False
-    """Whether it finds nothing, instead of refusing, where the library has no such vectors yet; `notes` says so."""
+    optional: bool = False
+    """Whether it returns nothing, instead of an error, where the library has no such vectors yet."""
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
-            raise CitewellError(f"a query has no form {self.form!r}; choose one of {'; '.join(FORMS)}")
+            raise CitewellError(f"A query has no form {self.form!r}. Choose one of {'; '.join(FORMS)}.")
 
-    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
-        """Encode what has no vector yet."""
-        encode(library, encoder.load(self.encoder), self.text, donors)
+    def requirements(self) -> Sequence[Requirement]:
+        installed = encoder.available(self.encoder)
+        # An encoder that comes as a Python package has no folder of weights: its name tells it apart.
+        fingerprint = (weights.version(self.encoder) or self.encoder) if installed else ""
+        return [Vectors(self.encoder, self.text), Weights(self.encoder, fingerprint)]
 
-    def weight_versions(self) -> dict[str, str]:
-        """The encoder's; one that comes as a package is known by its name."""
-        return {self.encoder: (weights.version(self.encoder) or self.encoder) if encoder.available(self.encoder) else ""}
+    def retrieve(self, request: Request) -> Ranking:
+        if not self._has_vectors(request):
+            return Ranking.empty()
+        return request.collection.nearest(self._vectors, self.query_vector(request), self.size, request.filters)
 
-    def notes(self, library: Library) -> list[str]:
-        """Whether papers cannot be found for want of a vector."""
-        count = missing(library, self.encoder, self.text)
-        if not count:
-            return []
-        lack = "1 paper has" if count == 1 else f"{count:,} papers have"
-        whose, them = ("its", "it") if count == 1 else ("their", "them")
-        return [f"{lack} no {self.encoder} vectors of {whose} {self.text} text yet; {self._remedy()} makes {them}"]
+    def score(self, request: Request, papers: PaperNumbers) -> Float32Array:
+        """The cosines of papers, NaN for those without a vector."""
+        if not self._has_vectors(request):
+            return np.full(len(papers), np.nan, np.float32)
+        return request.collection.cosines(self._vectors, self.query_vector(request), papers)
 
-    def rank(self, request: Request) -> Ranking:
-        return request.remember(f"nearest of {self}", lambda: self._rank(request))
-
-    def _rank(self, request: Request) -> Ranking:
-        near = self._near(request)
-        if near is None:
-            return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        papers, cosines = near.nearest(self._vector(request), self.size, request.may_find)
-        return best_first(papers, cosines.astype(np.float64) + 2.0, self.size)
-
-    def score(self, request: Request, papers: Numbers) -> Floats:
-        """The nearness of some papers, 0 for those that have no vector."""
-        near = self._near(request)
-        if near is None:
-            return np.zeros(len(papers), np.float32)
-        scores = near.cosines(self._vector(request), papers).astype(np.float64) + 2.0
-        return np.where(np.isnan(scores), 0, scores).astype(np.float32)
-
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        near = self.score(request, np.array(papers, np.int64))
-        said = _SAID[self.text]
-        found = {
-            num: [Reason("meaning", f"{said} is close in meaning ({value - 2:.2f})")]
-            for num, value in zip(papers, near.tolist(), strict=True)
-            if value > 0
+    def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
+        cosines = self.score(request, np.array(papers, np.int64)).tolist()
+        reasons: Explanations = {
+            number: [
+                Reason("similarity", _CLOSE[self.text]),
+                Reason("cosine", f"Cosine of {self.encoder} vectors ({self.text} text): {cosine:.2f}.", detail=True),
+            ]
+            for number, cosine in zip(papers, cosines, strict=True)
+            if not np.isnan(cosine)
         }
-        return found | self._quotes(request, list(found)[:_QUOTED]) if self.text in _QUOTE else found
+        return reasons | self._quotes(request, list(reasons)[:_QUOTED_PAPERS]) if self.text in _QUOTE else reasons
 
-    def _quotes(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        """For each paper that of its contexts which is nearest in meaning to the query."""
-        texts = paper_texts(request.library, self.text, papers)
-        contexts = [(num, context) for num, text in texts for context in text.contexts]
+    def _quotes(self, request: Request, papers: list[int]) -> Explanations:
+        """For each paper its context that is nearest to the query."""
+        texts = request.collection.texts(self.text, np.array(papers, np.int64))
+        contexts = [(number, context) for number, text in texts.items() for context in text.contexts]
         if not contexts:
             return {}
-        cosines = encoder.load(self.encoder).encode([near_mark(text) for _, text in contexts]) @ self._vector(request)
-        opening, target = _QUOTE[self.text]
-        quotes: dict[int, list[Reason]] = {}
+        vectors = encoder.load(self.encoder).encode([near_mark(text) for _, text in contexts])
+        cosines = vectors @ self.query_vector(request)
+        start, target = _QUOTE[self.text]
+        quotes: Explanations = {}
         for at in np.argsort(-cosines, kind="stable").tolist():
-            num, text = contexts[at]
-            if num not in quotes:
-                quote = shortened(text, _WIDTH, target)
-                quotes[num] = [Reason("meaning", f"{opening}: “{quote}” ({cosines[at]:.2f})", [text])]
+            number, text = contexts[at]
+            if number not in quotes:
+                quotes[number] = [Reason("similarity", f"{start}: “{shortened(text, _QUOTE_WIDTH, target)}”", [text])]
         return quotes
 
-    def _vector(self, request: Request) -> Floats:
+    def query_vector(self, request: Request) -> Float32Array:
         """The query as a vector."""
-        return request.remember(f"{self.encoder} vector of {self.form}", lambda: self._encoded(request.query))
+        return request.memo((self.encoder, self.form), "query vector", lambda: self._encoded(request.query))
 
-    def _encoded(self, query: Query) -> Floats:
-        made = encoder.load(self.encoder)
-        if isinstance(made, encoder.ReadsQueries):
-            return made.query(_of_form(query, self.form))
-        found: Floats = made.encode([_query_text(query, self.form)])[0]
-        return found
+    def _encoded(self, query: Query) -> Float32Array:
+        model = encoder.load(self.encoder)
+        if isinstance(model, encoder.ReadsQueries):
+            return model.query(_parts(query, self.form))
+        vector: Float32Array = model.encode([_query_text(query, self.form)])[0]
+        return vector
 
-    def _near(self, request: Request) -> Near | None:
-        """The vectors of the library, kept open with its index; None where there may be none and are none."""
-        index = request.library.index
-        place = (f"{self.encoder} {weights.version(self.encoder)}", self.text)
-        opened: Near | None = index.shelves.get(place)
-        if opened is None:
-            shelf = Shelf(request.library.folder, self.encoder, self.text)
-            if not shelf.exists:
-                if self.may_lack:
-                    return None
-                raise CitewellError(
-                    f"the papers of {request.library.folder} have no {self.encoder} vectors of their {self.text} text;"
-                    f" run {self._remedy()}"
-                )
-            live = index.listed("own")
-            parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in shelf.segments()]
-            opened = index.shelves[place] = Near(parts, Neighbours.open(shelf))
-        return opened
+    @property
+    def _vectors(self) -> VectorSet:
+        return VectorSet(self.encoder, self.text)
 
-    def _remedy(self) -> str:
-        """The command that makes the vectors."""
-        return f"'{command_for(self.encoder, self.text)}'"
+    def _has_vectors(self, request: Request) -> bool:
+        if request.collection.has_vectors(self._vectors):
+            return True
+        if self.optional:
+            return False
+        raise CitewellError(
+            f"The papers of {request.collection.name} have no {self.encoder} vectors of their {self.text} text."
+            f" Run 'citewell library encode --encoder {self.encoder} --text {self.text}'."
+        )
 
 
-def _of_form(query: Query, form: str) -> Query:
-    """The query with those parts alone that a form names; an encoder that was trained on queries orders them itself."""
-    kept = {part: getattr(query, part) if part in FORMS[form] else "" for part in ("context", "title", "abstract")}
-    return replace(query, context=kept["context"], title=kept["title"], abstract=kept["abstract"])
+def _parts(query: Query, form: str) -> Query:
+    """The query with only those parts that a form names; an encoder that was trained on queries orders them itself."""
+    parts = {part: getattr(query, part) if part in FORMS[form] else "" for part in ("context", "title", "abstract")}
+    return replace(query, context=parts["context"], title=parts["title"], abstract=parts["abstract"])
 
 
 def _query_text(query: Query, form: str) -> str:

@@ -1,91 +1,78 @@
-"""SEMISER as a first stage: of all the library's sentences those nearest to the query; papers go by their best one."""
+"""SEMISER as a retriever: the sentences of the library nearest to the query; a paper counts by its best one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.errors import CitewellError
-from citewell.library.library import Library
-from citewell.library.vectors import sentences as sentence_vectors
 from citewell.models import semiser, weights
 from citewell.models.semiser import nearness
 from citewell.models.word_networks import available
 from citewell.papers import Ranking, Reason
+from citewell.pipeline.contract import Explanations, Requirement, Retriever, SentenceModel, Weights
 from citewell.ranking.request import Request
-from citewell.ranking.sentences import SentenceRanking, ranked
-from citewell.ranking.top_k import best_first
+from citewell.ranking.sentences import SentenceRanking, rank_sentences
+from citewell.ranking.top_k import rank
+from citewell.types import Float64Array
 
-_AT_ONCE = 1 << 15
-
-Scores = npt.NDArray[np.float64]
+_BATCH = 1 << 15
 
 
 @dataclass(frozen=True)
-class Semiser:
-    """The stage; its parameters are those of ``pipelines.toml``."""
+class Semiser(Retriever):
+    """Papers by their sentences, with SEMISER."""
 
     model: str = "semiser"
     size: int = 1000
 
-    def weight_versions(self) -> dict[str, str]:
-        return {self.model: weights.version(self.model) if available(self.model) else ""}
+    def requirements(self) -> Sequence[Requirement]:
+        return [SentenceModel(self.model), Weights(self.model, weights.version(self.model) if available(self.model) else "")]
 
-    def prepare(self, library: Library, donors: Sequence[Path] = ()) -> None:
-        """Make the vectors of the library's sentences."""
-        sentence_vectors.make(library, self.model, semiser.load(self.model).sentences)
-
-    def rank(self, request: Request) -> Ranking:
-        return request.remember(f"nearest of {self}", lambda: self._rank(request))
-
-    def _rank(self, request: Request) -> Ranking:
-        asked = semiser.load(self.model).question(request.query.text())
-        held = sentence_vectors.open_vectors(request.library, self.model)
-        if held is None:
+    def retrieve(self, request: Request) -> Ranking:
+        question = semiser.load(self.model).question(request.query.text())
+        stored = request.collection.sentence_embeddings(self.model)
+        if stored is None:
             raise CitewellError(
-                f"the sentences of {request.library.folder} have no vectors of {self.model!r};"
-                " 'citewell library encode --pipeline' with the name of your pipeline makes them"
+                f"The sentences of {request.collection.name} have no vectors of {self.model!r}."
+                " Run 'citewell library encode --pipeline NAME' with the name of your pipeline."
             )
-        near = np.concatenate(
-            [
-                np.zeros(0, np.float32),
-                *(
-                    nearness(asked, held.vectors[at : at + _AT_ONCE].astype(np.float32))
-                    for at in range(0, len(held.vectors), _AT_ONCE)
-                ),
-            ]
+        batches = (
+            nearness(question, stored.vectors[at : at + _BATCH].astype(np.float32))
+            for at in range(0, len(stored.vectors), _BATCH)
         )
-        papers, starts = np.unique(held.papers, return_index=True)
-        best = np.maximum.reduceat(near, starts) if len(starts) else near
-        allowed = request.may_find(papers)
-        return best_first(papers[allowed], best[allowed].astype(np.float64) + 2.0, self.size)
+        cosines = np.concatenate([np.zeros(0, np.float32), *batches])
+        papers, starts = np.unique(stored.papers, return_index=True)
+        best = np.maximum.reduceat(cosines, starts) if len(starts) else cosines
+        allowed = request.passes(papers)
+        return rank(papers[allowed], best[allowed].astype(np.float64), self.size)
 
-    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
-        return ranked(scored(request, self.model, papers))
+    def sentences(self, request: Request, ranking: Ranking, papers: Sequence[int]) -> SentenceRanking:
+        return rank_sentences(sentence_scores(request, self.model, papers))
 
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
-        ranking = self.rank(request)
-        known = dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True))
+    def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
+        cosines = dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True))
         return {
-            num: [Reason("meaning", f"a sentence of it is close in meaning ({known[num] - 2:.2f})")]
-            for num in papers
-            if num in known
+            number: [
+                Reason("similarity", "One of its sentences is close to your text."),
+                Reason("cosine", f"Cosine of its best sentence by {self.model}: {cosines[number]:.2f}.", detail=True),
+            ]
+            for number in papers
+            if number in cosines
         }
 
 
-def scored(request: Request, model: str, papers: Sequence[int]) -> dict[int, Scores]:
-    """For each paper how near its sentences are to the query, read now."""
-    known: dict[int, Scores] = request.remember(f"nearness by {model}", dict)
-    new = [num for num in papers if num not in known]
+def sentence_scores(request: Request, model: str, papers: Sequence[int]) -> dict[int, Float64Array]:
+    """For each paper how near its sentences are to the query, encoded now."""
+    scores: dict[int, Float64Array] = request.memo(model, "sentence scores", dict)
+    new = [number for number in papers if number not in scores]
     if new:
-        sentences = request.library.store.quotable(new)
-        reads = semiser.load(model)
-        vectors = reads.sentences([sentence.text for here in sentences.values() for sentence in here])
-        found = nearness(reads.question(request.query.text()), vectors).astype(np.float64)
-        parts = np.split(found, np.cumsum([len(here) for here in sentences.values()])[:-1])
-        known.update(zip(sentences, parts, strict=True))
-    return {num: known[num] for num in papers}
+        sentences = request.collection.sentences(new)
+        encoder = semiser.load(model)
+        vectors = encoder.sentences([sentence.text for here in sentences.values() for sentence in here])
+        cosines = nearness(encoder.question(request.query.text()), vectors).astype(np.float64)
+        parts = np.split(cosines, np.cumsum([len(here) for here in sentences.values()])[:-1])
+        scores.update(zip(sentences, parts, strict=True))
+    return {number: scores[number] for number in papers}

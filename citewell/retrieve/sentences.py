@@ -1,7 +1,7 @@
-"""Papers by their sentences: those that hold one whose vector is near to the query's, and these sentences.
+"""Papers by their sentences: those with a sentence whose vector is near to the query's, and these sentences.
 
-A paper's vector tells what all of it is about. That one of two hundred sentences answers a question only the sentence's own can
-tell; so full texts are found by them, and abstracts quoted.
+A paper's vector says what the whole paper is about. Whether one of two hundred sentences answers a question, only the vector of
+that sentence can say.
 """
 
 from __future__ import annotations
@@ -11,51 +11,52 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from citewell.library.vectors.encode import SENTENCES, ReadsPapers
 from citewell.models import encoder
+from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
-from citewell.papers import Reason
+from citewell.papers import Ranking
+from citewell.pipeline.contract import Explanations
 from citewell.ranking.request import Request
-from citewell.ranking.sentences import SentenceRanking
-from citewell.retrieve.dense import Dense, Floats
+from citewell.ranking.sentences import SentenceRanking, rank_sentences
+from citewell.retrieve.dense import Dense
+from citewell.types import Float32Array
 
 
 @dataclass(frozen=True)
 class Sentences(Dense):
-    """The stage; its parameters are those of ``pipelines.toml``."""
+    """Dense retrieval by the vectors of sentences; a paper is as near as its nearest sentence."""
 
     encoder: str = "citewell-static"
-    text: str = SENTENCES
+    text: str = "sentences"
 
-    def sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
-        """The sentences of some papers, the nearest first; those that have no vector yet are encoded now."""
-        texts = request.library.store.quotable(papers)
-        cosines = self._kept(request, papers)
-        lacking = [num for num in texts if len(cosines[num]) != len(texts[num])]
+    def sentences(self, request: Request, ranking: Ranking, papers: Sequence[int]) -> SentenceRanking:
+        return self.nearest_sentences(request, papers)
+
+    def nearest_sentences(self, request: Request, papers: Sequence[int]) -> SentenceRanking:
+        """The sentences of papers, the nearest first; those without a stored vector are encoded now."""
+        texts = request.collection.sentences(papers)
+        cosines = self._stored(request, papers)
+        lacking = [number for number in texts if len(cosines[number]) != len(texts[number])]
         if lacking:
-            made = self.near(request, [sentence.text for num in lacking for sentence in texts[num]])
-            ends = np.cumsum([len(texts[num]) for num in lacking])
-            cosines |= dict(zip(lacking, np.split(made, ends[:-1]), strict=True))
-        counts = [len(cosines[num]) for num in texts]
-        scores = np.concatenate([np.zeros(0), *(cosines[num] for num in texts)])
-        places = np.concatenate([np.zeros(0, np.int64), *(np.arange(count) for count in counts)])
-        order = np.argsort(-scores, kind="stable")
-        return SentenceRanking(np.repeat(np.array(list(texts), np.int64), counts)[order], places[order], scores[order])
+            computed = self.cosines(request, [sentence.text for number in lacking for sentence in texts[number]])
+            ends = np.cumsum([len(texts[number]) for number in lacking])
+            cosines |= dict(zip(lacking, np.split(computed, ends[:-1]), strict=True))
+        return rank_sentences({number: cosines[number] for number in texts})
 
-    def _kept(self, request: Request, papers: Sequence[int]) -> dict[int, Floats]:
-        """How near the sentences of each paper are, as far as the library has their vectors."""
-        near = self._near(request)
-        if near is None or not papers:
-            return {num: np.zeros(0, np.float32) for num in papers}
-        cosines, counts = near.all_cosines(self._vector(request), np.array(papers, np.int64))
+    def _stored(self, request: Request, papers: Sequence[int]) -> dict[int, Float32Array]:
+        """The cosines of each paper's sentences, as far as the library has their vectors."""
+        if not papers or not self._has_vectors(request):
+            return {number: np.zeros(0, np.float32) for number in papers}
+        vector = self.query_vector(request)
+        cosines, counts = request.collection.sentence_cosines(self.encoder, vector, np.array(papers, np.int64))
         return dict(zip(papers, np.split(cosines, np.cumsum(counts)[:-1]), strict=True))
 
-    def near(self, request: Request, texts: Sequence[str]) -> Floats:
+    def cosines(self, request: Request, texts: Sequence[str]) -> Float32Array:
         """How near some texts are to the query, encoded now."""
-        reads = encoder.load(self.encoder)
-        if isinstance(reads, ReadsPapers):
-            return reads.papers([PaperText(abstract=text) for text in texts]) @ self._vector(request)
-        return reads.encode(texts) @ self._vector(request)
+        model = encoder.load(self.encoder)
+        if isinstance(model, ReadsPapers):
+            return model.papers([PaperText(abstract=text) for text in texts]) @ self.query_vector(request)
+        return model.encode(texts) @ self.query_vector(request)
 
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+    def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
         return {}  # the pipeline quotes the sentence itself

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 
-from citewell.pipeline.pipeline import DEFAULT, pipeline
+from citewell.pipeline.registry import DEFAULT, pipeline
 from citewell.serve.jobs import Jobs
 from citewell.serve.messages import WorkerRequest
 from citewell.serve.settings import Settings
@@ -49,7 +49,7 @@ class AppState:
 @lru_cache(maxsize=512)
 def pool_for(pipeline_name: str) -> str:
     """The worker pool that runs a pipeline."""
-    return "models" if pipeline(pipeline_name).reads_with_models() else "fast"
+    return "models" if pipeline(pipeline_name).uses_models() else "fast"
 
 
 def _state(request: Request) -> AppState:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from citewell.pipeline.pipeline import DEFAULT
+from citewell.pipeline.registry import DEFAULT
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
 Names = Annotated[list[Name], Field(max_length=500)]

@@ -87,3 +87,12 @@ def _numbered(text: str, spans: Sequence[Span]) -> str:
         at = end
     pieces.append(text[at:].replace("\x00", ""))
     return _SPACE.sub(" ", "".join(pieces)).strip()
+
+
+_NEAR = 240
+"""How many characters around the citation `near_mark` keeps."""
+
+
+def near_mark(context: str) -> str:
+    """The words of a context around its citation; text further away says little of the cited paper."""
+    return shortened(context, _NEAR, "").replace("[…]", "").strip()

@@ -22,8 +22,8 @@ import numpy.typing as npt
 from citewell.evaluate.by_date import moments
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
-from citewell.fuse.features import TIMES_CITED
-from citewell.fuse.ltr import Learned
+from citewell.fuse.features import CITATIONS
+from citewell.fuse.ltr import LTR
 from citewell.models.trees import Trees
 from citewell.pipeline.pipeline import Pipeline
 from citewell.train.recipe import Hidden
@@ -98,12 +98,12 @@ class Hiding:
 
 def never_cited(examples: Examples) -> npt.NDArray[np.bool_]:
     """Which candidates nobody has cited."""
-    if TIMES_CITED not in examples.names:
+    if CITATIONS not in examples.names:
         return np.zeros(len(examples.labels), bool)
-    return np.asarray(examples.rows[:, examples.names.index(TIMES_CITED)] == 0)
+    return np.asarray(examples.rows[:, examples.names.index(CITATIONS)] == 0)
 
 
-def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = None) -> Examples | None:
+def collect(evaluation: Evaluation, stage: LTR, watcher: Watcher | None = None) -> Examples | None:
     """The signals of the candidates for every question of an evaluation, and which of them are right.
 
     None where no question has an answer among its candidates.
@@ -115,7 +115,7 @@ def collect(evaluation: Evaluation, stage: Learned, watcher: Watcher | None = No
         watcher.asking(len(questions))
     for bench, group in moments(questions, evaluation.pools(), [Pipeline("", "", (stage,))]):
         for question in group:
-            papers, table = stage.signals(bench.request(question))
+            papers, table = stage.candidate_features(bench.request(question))
             right = np.isin(papers, bench.wanted(question))
             if right.any():
                 names = table.names

@@ -23,10 +23,11 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.experiment import Watcher
 from citewell.evaluate.queries import questions
 from citewell.evaluate.sets import DataSet
-from citewell.fuse.ltr import Learned
+from citewell.fuse.ltr import LTR
 from citewell.library.add import Progress
 from citewell.models.ltr_network import network_path
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.train.card import CARD, LICENCE, write_json
 from citewell.train.fingerprints import digest
 from citewell.train.ltr import Examples, Hiding, collect, held_back, learn, measured, write
@@ -68,7 +69,7 @@ class Adapting:
     """One training of a combination."""
 
     recipe: FusionRecipe
-    stage: Learned
+    stage: LTR
     datasets: Sequence[DataSet]
     out: Path
     progress: Progress | None = None
@@ -135,15 +136,16 @@ def figures(about: dict[str, Any]) -> dict[str, float]:
     return found.get(TOGETHER, found["trees"])
 
 
-def _made_by(stage: Learned) -> str:
+def _made_by(stage: LTR) -> str:
     """What signals depend on: the stage, and the weights of the pipelines that it puts together."""
-    words = {name: word for part in (*stage.of, *stage.also) for name, word in part.weight_versions().items()}
-    return f"{stage!r} {sorted(words.items())}"
+    parts = (part for part in (*stage.of, *stage.also) if isinstance(part, Pipeline))
+    words = {name: word for part in parts for name, word in part.fingerprints().items()}
+    return f"{stage.key} {sorted(words.items())}"
 
 
-def _combination(name: str) -> Learned:
+def _combination(name: str) -> LTR:
     stage = pipeline(name).stages[0]
-    if not isinstance(stage, Learned):
+    if not isinstance(stage, LTR):
         raise CitewellError(
             f"the pipeline {name!r} does not begin with a learned combination; name one in the recipe that does"
         )

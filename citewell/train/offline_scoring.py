@@ -28,7 +28,8 @@ from citewell.evaluate.trec import strictly_falling, write_run
 from citewell.models.enhanced_context import Candidate, Shape, Sight
 from citewell.models.inputs import Inputs, Reader
 from citewell.models.onnx import tokenizer
-from citewell.pipeline.pipeline import Pipeline, pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.rerank.enhanced_context import candidates
 from citewell.train.packs import Arrays, load, save
 

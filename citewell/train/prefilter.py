@@ -24,7 +24,8 @@ from citewell.evaluate.queries import Question
 from citewell.evaluate.sets import DataSet, Split
 from citewell.evaluate.strict import Timeline
 from citewell.library.add import Progress
-from citewell.pipeline.pipeline import Pipeline, pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.train.packs import SPLITS, TASKS, Arrays, load, save
 from citewell.train.pairs import Source, read_source
 from citewell.train.sidecars import beside, word

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.evaluate.bench import Bench
 from citewell.evaluate.by_date import moments
@@ -27,9 +28,9 @@ from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Timeline
 from citewell.library.add import Progress
 from citewell.library.library import Library
-from citewell.pipeline.pipeline import pipeline
-from citewell.rerank.joint_snippets import texts_of
-from citewell.retrieve.bm25 import Bm25
+from citewell.pipeline.registry import pipeline
+from citewell.rerank.joint_snippets import title_and_sentences
+from citewell.retrieve.bm25 import BM25
 from citewell.text.analysis import Vocabulary
 from citewell.text.sgrank import runs
 from citewell.train.fingerprints import digest
@@ -203,7 +204,9 @@ class _Collected:
         watcher: Watcher | None,
     ) -> None:
         """The papers of a set's library, and what BM25 finds there for its questions."""
-        library = bench.request(group[0]).library
+        collection = bench.request(group[0]).collection
+        assert isinstance(collection, LocalCollection)
+        library = collection.library
         places = {}
         for num, texts in _texts(library):
             places[num] = len(self._paper_at) - 1
@@ -212,7 +215,7 @@ class _Collected:
         names = Names(library, dataset.naming())
         for question in group:
             request = bench.request(question)
-            ranking = Bm25(size=depth).rank(request)
+            ranking = BM25(size=depth).retrieve(request)
             self._asked.append([word for run in runs(request.query.text(), self._vocabulary) for word in run])
             self._of.append((len(self._sets) - 1, SPLITS.index(splits[question.id])))
             self._wanted.append([places[num] for num in bench.wanted(question)])
@@ -262,7 +265,7 @@ class _Collected:
 def _texts(library: Library) -> Iterator[tuple[int, list[str]]]:
     listed = library.index.listed("own").tolist()
     for start in range(0, len(listed), _PAPERS_AT_ONCE):
-        yield from texts_of(library, listed[start : start + _PAPERS_AT_ONCE]).items()
+        yield from title_and_sentences(LocalCollection(library), listed[start : start + _PAPERS_AT_ONCE]).items()
 
 
 def _flat(name: str, starts: str, rows: Sequence[Sequence[int]], kind: type[np.generic]) -> Arrays:

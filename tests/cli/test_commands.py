@@ -50,12 +50,10 @@ def test_suggest_fills_a_gap_and_gives_reasons(library: Path) -> None:
     assert result["task"] == "local"
     first = result["suggestions"][0]
     assert first["title"] == "Latent Dirichlet Allocation"
-    assert {"rank", "id", "title", "authors", "year", "score", "reasons"} <= set(first)
-    quote, words, *_ = first["reasons"]
-    assert (
-        quote["kind"] == "sentence"
-        and quote["data"][0] in json.loads(citewell("show", first["id"], "--json", library=library).stdout)["abstract"]
-    )
+    assert {"rank", "id", "title", "authors", "year", "doi", "score", "reasons", "sentences"} <= set(first)
+    abstract = json.loads(citewell("show", first["id"], "--json", library=library).stdout)["abstract"]
+    assert first["sentences"][0]["text"] in abstract
+    words = first["reasons"][0]
     assert words["kind"] == "words" and "dirichlet" in words["data"]
 
 
@@ -101,7 +99,7 @@ def test_filters_hold(library: Path) -> None:
 
 def test_search_quotes_the_sentence(library: Path) -> None:
     result = json.loads(citewell("search", "quantum annealing of topic mixtures", "--json", library=library).stdout)
-    assert result["papers"][0]["sentences"][0]["words"]
+    assert result["suggestions"][0]["sentences"][0]["words"]
     assert "“" in citewell("search", "topic mixtures", library=library).stdout
 
 

@@ -9,7 +9,7 @@ from citewell.draft.audit import Finding, audit, not_looked_at, suggest
 from citewell.library import Library
 from citewell.models.claims import load
 from citewell.papers import TARGET_MARK
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 
 CLAIM = "Previous studies have shown that gulls are often mistaken for boats, and can be told apart by their wings."
 TEX = rf"""\documentclass{{article}}

@@ -10,7 +10,7 @@ from citewell.draft import parse, resolve_keys
 from citewell.draft.queries import draft_queries, query_context
 from citewell.library.library import Library
 from citewell.papers import Paper, Query
-from citewell.pipeline.pipeline import suggest
+from citewell.pipeline.api import suggest
 
 DRAFT = r"""\title{On Words} \author{Ann Bo}
 \section{Introduction}

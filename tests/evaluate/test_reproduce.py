@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from citewell.cli.reproduce import command
 from citewell.evaluate import measures, studies
 from citewell.evaluate.sentences import VIEWS
-from citewell.pipeline.pipeline import definitions
+from citewell.pipeline.registry import definitions
 from tests.evaluate.small_set import small_set
 
 STUDIES = ["aueb2020", "hybridcite2020", "medic2023", "nogueira2020", "nogueira2020navigation"]

@@ -14,10 +14,10 @@ from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.tuning import parse_grid, tune
 from citewell.expand.navigate import Navigate
-from citewell.fuse.ltr import Learned
+from citewell.fuse.ltr import LTR
 from citewell.fuse.reciprocal_rank import ReciprocalRank
-from citewell.pipeline.pipeline import pipeline
-from citewell.retrieve.bm25 import Bm25
+from citewell.pipeline.registry import pipeline
+from citewell.retrieve.bm25 import BM25
 from tests.evaluate.small_set import small_set
 
 
@@ -61,12 +61,12 @@ def test_pipelines_within_a_pipeline_are_told_by_name() -> None:
     fused = pipeline("linked-fusion", of=["bm25", "dense"]).stages[0]
     assert isinstance(fused, ReciprocalRank) and fused.of == (pipeline("bm25"), pipeline("dense"))
     learned = pipeline("learned", also="bm25").stages[0]
-    assert isinstance(learned, Learned) and learned.also == (pipeline("bm25"),)
+    assert isinstance(learned, LTR) and learned.also == (pipeline("bm25"),)
 
 
 def test_a_part_of_a_parameter_can_be_tuned() -> None:
     changed = pipeline("bm25-contexts", **{"fields.cited": 0.5, "k1": 3.0}).stages[0]
-    assert isinstance(changed, Bm25)
+    assert isinstance(changed, BM25)
     assert changed.fields == {"own+cited": 1.0, "cited": 0.5}
     assert changed.k1 == 3.0
     with pytest.raises(CitewellError, match="no stage of the pipeline 'bm25' has a parameter 'k9'"):

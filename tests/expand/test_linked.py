@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from citewell.expand.linked import Linked
+from citewell.collection.local import LocalCollection
+from citewell.expand.links import Links
 from citewell.library import Library
 from citewell.papers import Paper, Query, Ranking, Reference
 from citewell.ranking.request import Request
@@ -31,38 +32,40 @@ def made(tmp_path: Path) -> Library:
 
 def found(library: Library, kind: str, start: str, **query: list[str]) -> dict[str, str]:
     """What is reached from one paper, and why."""
-    request = Request(library, Query("global", **query))  # type: ignore[arg-type]
+    request = Request(LocalCollection(library), Query("global", **query))  # type: ignore[arg-type]
     first = np.array([library.store.find(f"doi:10.1/{start}")], np.int64)
-    stage = Linked(kind_of_link=kind)
-    papers = stage.refine(request, Ranking(first, np.ones(1, np.float32))).papers.tolist()
-    reasons = stage.reasons(request, papers)
+    stage = Links(link=kind)
+    ranking = stage.rerank(request, Ranking(first, np.ones(1, np.float32)))
+    papers = ranking.papers.tolist()
+    reasons = stage.explain(request, ranking, papers)
     return {library.store.papers([num])[num].id: " ".join(reason.text for reason in reasons.get(num, [])) for num in papers}
 
 
 def test_what_a_paper_cites(made: Library) -> None:
-    assert found(made, "references", "c") == {"y": "cited by “Of c”, one of the best matches"}
+    assert found(made, "references", "c") == {"y": "Cited by “Of c”, a top match."}
     several = found(made, "references", "a", known=["doi:10.1/c", "doi:10.1/b"])
-    assert several["y"] == "cited by “Of c”, which the draft cites, and 2 more"
+    assert several["y"] == "Cited by “Of c”, which you cite, and by 2 more."
 
 
 def test_what_is_cited_with_it(made: Library) -> None:
     reasons = found(made, "co-citation", "x")
-    assert reasons["y"] == "2 papers cite it together with “Of x”, one of the best matches"
-    assert not reasons["x"], "nothing keeps itself company"
+    assert reasons["y"] == "Cited together with “Of x”, a top match (2 papers)."
+    assert not reasons["x"], "a paper is not co-cited with itself"
 
 
 def test_what_cites_the_same(made: Library) -> None:
     reasons = found(made, "coupling", "c")
-    assert reasons["a"] == "cites 1 paper that “Of c”, one of the best matches, cites too"
+    assert reasons["a"] == "Cites 1 paper that “Of c”, a top match, cites too."
 
 
-def test_two_equal_stages_tell_of_their_own_starts(made: Library) -> None:
-    request = Request(made, Query("global"))
-    one, other = (Linked(kind_of_link="references") for _ in range(2))
-    for stage, start in ((one, "a"), (other, "c")):
-        first = np.array([made.store.find(f"doi:10.1/{start}")], np.int64)
-        stage.refine(request, Ranking(first, np.ones(1, np.float32)))
+def test_two_equal_stages_explain_their_own_rankings(made: Library) -> None:
+    request = Request(LocalCollection(made), Query("global"))
+    one, other = (Links(link="references") for _ in range(2))
     cited = made.store.find("doi:10.1/y")
     assert cited is not None
-    said = [stage.reasons(request, [cited])[cited][0].text for stage in (one, other)]
-    assert said == ["cited by “Of a”, one of the best matches", "cited by “Of c”, one of the best matches"]
+    texts = []
+    for stage, start in ((one, "a"), (other, "c")):
+        first = np.array([made.store.find(f"doi:10.1/{start}")], np.int64)
+        ranking = stage.rerank(request, Ranking(first, np.ones(1, np.float32)))
+        texts.append(stage.explain(request, ranking, [cited])[cited][0].text)
+    assert texts == ["Cited by “Of a”, a top match.", "Cited by “Of c”, a top match."]

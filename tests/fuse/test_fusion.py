@@ -27,17 +27,15 @@ class Fixed:
         self._ranking = Ranking(np.array(papers, np.int64), np.array(scores or range(len(papers), 0, -1), np.float32))
         self._kind = kind
 
-    def prepare(self, library: object, donors: object = ()) -> None: ...
-
     def rank(self, request: Request) -> Ranking:
         return self._ranking
 
-    def reasons(self, request: Request, papers: list[int]) -> dict[int, list[Reason]]:
+    def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> dict[int, list[Reason]]:
         return {num: [Reason(self._kind, "")] for num in papers if num in self._ranking.papers}
 
 
 def fused(stage: Any) -> dict[int, float]:
-    ranking = stage.rank(REQUEST)
+    ranking = stage.retrieve(REQUEST)
     assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
     return dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True))
 
@@ -87,8 +85,8 @@ def test_weighted_sums_scale_each_ranking_first() -> None:
 
 @pytest.mark.parametrize("stage", [ReciprocalRank, WeightedSum])
 def test_weights_must_be_as_many_as_components(stage: Any) -> None:
-    with pytest.raises(CitewellError, match="as many weights"):
-        stage((Fixed([1]), Fixed([2])), weights=(1.0,)).rank(REQUEST)
+    with pytest.raises(CitewellError, match="needs 2 weights, not 1"):
+        stage((Fixed([1]), Fixed([2])), weights=(1.0,)).retrieve(REQUEST)
 
 
 def test_nothing_found_is_an_empty_ranking() -> None:
@@ -98,7 +96,10 @@ def test_nothing_found_is_an_empty_ranking() -> None:
 
 def test_each_kind_of_reason_is_given_once() -> None:
     stage = ReciprocalRank((Fixed([1, 2]), Fixed([1]), Fixed([1, 3], kind="path")))
-    assert {num: [each.kind for each in reasons] for num, reasons in stage.reasons(REQUEST, [1, 2, 3]).items()} == {
+    assert {
+        num: [each.kind for each in reasons]
+        for num, reasons in stage.explain(REQUEST, stage.retrieve(REQUEST), [1, 2, 3]).items()
+    } == {
         1: ["words", "path"],
         2: ["words"],
         3: ["path"],

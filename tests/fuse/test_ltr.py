@@ -9,14 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.fuse import ltr as learned
-from citewell.fuse.ltr import Learned
+from citewell.fuse.ltr import LTR
 from citewell.library import Library
 from citewell.models.ltr_network import Network
 from citewell.models.trees import Trees
 from citewell.papers import Query
-from citewell.pipeline.pipeline import Pipeline, pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
 from tests.evaluate.small_set import small_set
 
@@ -47,29 +49,29 @@ def library(tmp_path: Path) -> Library:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Learned]:
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LTR]:
     monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
     (tmp_path / "models" / "tiny").mkdir(parents=True)
     learned._loaded.cache_clear()
-    yield Learned(of=(pipeline("bm25"), pipeline("bm25-contexts")), also=(pipeline("bm25-proximity"),), model="tiny", depth=10)
+    yield LTR(of=(pipeline("bm25"), pipeline("bm25-contexts")), also=(pipeline("bm25-proximity"),), model="tiny", depth=10)
     learned._loaded.cache_clear()
 
 
-def taught(stage: Learned, request: Request, feature: str, threshold: float, folder: Path) -> Trees:
+def taught(stage: LTR, request: Request, feature: str, threshold: float, folder: Path) -> Trees:
     """Put a stump in the place of the trees."""
-    trees = stump(stage.signals(request)[1].names, feature, threshold)
+    trees = stump(stage.candidate_features(request)[1].names, feature, threshold)
     trees.save(folder / "models" / "tiny" / "local.npz")
     return trees
 
 
-def test_those_that_the_trees_lift_come_first_and_the_rest_follows(library: Library, stage: Learned, tmp_path: Path) -> None:
-    request = Request(library, QUERY)
-    order, weighed = stage.candidates(request)
-    papers, table = stage.signals(request)
+def test_those_that_the_trees_lift_come_first_and_the_rest_follows(library: Library, stage: LTR, tmp_path: Path) -> None:
+    request = Request(LocalCollection(library), QUERY)
+    order, weighed = stage._candidates([component.rank(request) for component in stage.of])
+    papers, table = stage.candidate_features(request)
     assert papers.tolist() == weighed.tolist() and table.rows.shape == (len(papers), len(table.names))
     column = table.rows[:, table.names.index("age")]
     taught(stage, request, "age", float(np.median(column)), tmp_path)
-    ranking = stage.rank(request)
+    ranking = stage.retrieve(request)
     assert set(ranking.papers.tolist()) == set(order.tolist()) and (np.diff(ranking.scores) <= 0).all()
     young = {int(num) for num, age in zip(papers, column, strict=True) if age <= np.median(column)}
     assert 0 < len(young) < len(papers)
@@ -77,21 +79,21 @@ def test_those_that_the_trees_lift_come_first_and_the_rest_follows(library: Libr
     assert set(ranking.papers[: len(papers)].tolist()) == set(papers.tolist()), "what was not weighed comes last"
     rest = [num for num in order.tolist() if num not in set(weighed.tolist())]
     assert ranking.papers[len(papers) :].tolist() == rest
-    assert (ranking.scores > 0).all()
 
 
-def test_the_reason_names_what_lifted_a_paper(library: Library, stage: Learned, tmp_path: Path) -> None:
-    request = Request(library, QUERY)
+def test_the_reason_names_what_lifted_a_paper(library: Library, stage: LTR, tmp_path: Path) -> None:
+    request = Request(LocalCollection(library), QUERY)
     taught(stage, request, "bm25 rank", 1.0, tmp_path)
-    best = stage.rank(request).papers[:3].tolist()
-    reasons = stage.reasons(request, best)
-    shares = [reason for reason in reasons[best[0]] if reason.kind == "shares"]
-    assert [(reason.text, reason.data) for reason in shares] == [("lifted by bm25 +1.50", ["bm25"])]
+    ranking = stage.retrieve(request)
+    best = ranking.papers[:3].tolist()
+    reasons = stage.explain(request, ranking, best)
+    features = [reason for reason in reasons[best[0]] if reason.kind == "features"]
+    assert [(reason.text, reason.data, reason.detail) for reason in features] == [("Features: bm25 +1.50.", ["bm25"], True)]
 
 
-def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage: Learned, tmp_path: Path) -> None:
-    request = Request(library, QUERY)
-    papers, table = stage.signals(request)
+def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage: LTR, tmp_path: Path) -> None:
+    request = Request(LocalCollection(library), QUERY)
+    papers, table = stage.candidate_features(request)
     trees = taught(stage, request, "bm25 rank", 1.0, tmp_path)
     at, size = table.names.index("age"), len(table.names)
     old = np.zeros((size, 1))
@@ -101,27 +103,28 @@ def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage
     both = learned._loaded("tiny", "local")
     np.testing.assert_allclose(both.scores(table.rows), (trees.scores(table.rows) + 0.5 * network.scores(table.rows)) / 1.5)
     best = papers[int(np.argmax(both.scores(table.rows)))]
-    assert stage.rank(request).papers[0] == best
-    lifted = [reason.data for reason in stage.reasons(request, [int(best)])[int(best)] if reason.kind == "shares"]
-    assert "age" in lifted[0]
+    ranking = stage.retrieve(request)
+    assert ranking.papers[0] == best
+    reasons = stage.explain(request, ranking, [int(best)])[int(best)]
+    assert "age" in next(reason.data for reason in reasons if reason.kind == "features")
 
 
-def test_what_was_trained_on_other_signals_is_refused(library: Library, stage: Learned, tmp_path: Path) -> None:
+def test_what_was_trained_on_other_signals_is_refused(library: Library, stage: LTR, tmp_path: Path) -> None:
     stump(("age",), "age", 1.0).save(tmp_path / "models" / "tiny" / "local.npz")
-    with pytest.raises(CitewellError, match="other signals"):
-        stage.rank(Request(library, QUERY))
+    with pytest.raises(CitewellError, match="other features"):
+        stage.retrieve(Request(LocalCollection(library), QUERY))
 
 
-def test_what_nobody_knows_is_no_reason(library: Library, stage: Learned, tmp_path: Path) -> None:
-    request = Request(library, QUERY)
+def test_what_nobody_knows_is_no_reason(library: Library, stage: LTR, tmp_path: Path) -> None:
+    request = Request(LocalCollection(library), QUERY)
     trees = taught(stage, request, "shared authors", 1.0, tmp_path)
-    papers, table = stage.signals(request)
+    papers, table = stage.candidate_features(request)
     assert trees.shares(table.rows).any(), "the trees do something where nobody said who writes"
-    reasons = stage.reasons(request, papers.tolist())
-    assert not [reason for found in reasons.values() for reason in found if reason.kind == "shares"]
+    reasons = stage.explain(request, stage.retrieve(request), papers.tolist())
+    assert not [reason for some in reasons.values() for reason in some if reason.kind == "features"]
 
 
-def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, stage: Learned) -> None:
+def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, stage: LTR) -> None:
     papers = [
         {"id": "a", "title": "Harbour fog", "authors": ["Ann Röscheisen"]},
         {"id": "b", "title": "Fog", "authors": ["Foggy, B."]},
@@ -131,7 +134,7 @@ def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, sta
     library.add([tmp_path / "papers.jsonl"])
 
     def named(context: str) -> tuple[float, ...]:
-        found, table = stage.signals(Request(library, Query("local", context=context)))
+        found, table = stage.candidate_features(Request(LocalCollection(library), Query("local", context=context)))
         column = dict(zip(found.tolist(), table.rows[:, table.names.index("author named in context")].tolist(), strict=True))
         return tuple(column[library.number(name)] for name in "ab")
 
@@ -140,16 +143,16 @@ def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, sta
     assert named("Foggy said of fog in the harbour TARGETCIT")[1] > 0
 
 
-def test_suggestions_come_with_their_reasons(library: Library, stage: Learned, tmp_path: Path) -> None:
-    taught(stage, Request(library, QUERY), "bm25 rank", 1.0, tmp_path)
+def test_suggestions_come_with_their_reasons(library: Library, stage: LTR, tmp_path: Path) -> None:
+    taught(stage, Request(LocalCollection(library), QUERY), "bm25 rank", 1.0, tmp_path)
     with library:
         found = Pipeline("tiny", "", (stage,)).suggest(library, QUERY, 3)
-    assert len(found) == 3 and any(reason.kind == "shares" for reason in found[0].reasons)
+    assert len(found) == 3 and any(reason.kind == "features" for reason in found[0].reasons)
 
 
-def test_the_signals_are_what_they_are_called(library: Library, stage: Learned) -> None:
-    request = Request(library, QUERY)
-    papers, table = stage.signals(request)
+def test_the_signals_are_what_they_are_called(library: Library, stage: LTR) -> None:
+    request = Request(LocalCollection(library), QUERY)
+    papers, table = stage.candidate_features(request)
     column = dict(zip(table.names, table.rows.T, strict=True))
     ranks = {num: rank for rank, num in enumerate(pipeline("bm25").rank(request).papers.tolist(), 1)}
     np.testing.assert_allclose(column["bm25 rank"], [np.log(ranks.get(num, np.nan)) for num in papers.tolist()])
@@ -162,17 +165,17 @@ def test_the_signals_are_what_they_are_called(library: Library, stage: Learned) 
     assert np.isnan(column["co-cited with bibliography"]).all()
 
 
-def test_a_combination_that_is_not_there_says_how_it_is_made(library: Library, stage: Learned) -> None:
-    with pytest.raises(CitewellError, match="no learned combination 'tiny' for the local task; train it: citewell train ltr"):
-        stage.rank(Request(library, QUERY))
+def test_a_combination_that_is_not_there_says_how_it_is_made(library: Library, stage: LTR) -> None:
+    with pytest.raises(CitewellError, match=r"no learning-to-rank model 'tiny' for the local task\. Run 'citewell train ltr'"):
+        stage.retrieve(Request(LocalCollection(library), QUERY))
 
 
-def test_evidence_is_weighed_as_local_questions_are(library: Library, stage: Learned, tmp_path: Path) -> None:
-    request = Request(library, Query("evidence", context="ferry harbour fog"))
+def test_evidence_is_weighed_as_local_questions_are(library: Library, stage: LTR, tmp_path: Path) -> None:
+    request = Request(LocalCollection(library), Query("evidence", context="ferry harbour fog"))
     taught(stage, request, "bm25 rank", 1.0, tmp_path)
-    assert len(stage.rank(request).papers)
+    assert len(stage.retrieve(request).papers)
 
 
-def test_nothing_found_is_nothing_ranked(library: Library, stage: Learned, tmp_path: Path) -> None:
-    taught(stage, Request(library, QUERY), "bm25 rank", 1.0, tmp_path)
-    assert len(stage.rank(Request(library, Query("local", context="zzzz TARGETCIT qqqq"))).papers) == 0
+def test_nothing_found_is_nothing_ranked(library: Library, stage: LTR, tmp_path: Path) -> None:
+    taught(stage, Request(LocalCollection(library), QUERY), "bm25 rank", 1.0, tmp_path)
+    assert len(stage.retrieve(Request(LocalCollection(library), Query("local", context="zzzz TARGETCIT qqqq"))).papers) == 0

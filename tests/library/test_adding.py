@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.library.index import indexer
 from citewell.library.store.intake import Intake
 from citewell.papers import Query
 from citewell.ranking.request import Request
-from citewell.retrieve.bm25 import Bm25
+from citewell.retrieve.bm25 import BM25
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 
@@ -113,7 +114,7 @@ def test_the_second_process_builds_the_same_index(tmp_path: Path, monkeypatch: p
     assert helped.info()["segments"] > alone.info()["segments"]
     assert helped.check().sound
     query = Query(title="word1 word2 word3 word4")
-    one, other = (Bm25().rank(Request(library, query)) for library in (alone, helped))
+    one, other = (BM25().retrieve(Request(LocalCollection(library), query)) for library in (alone, helped))
     assert np.array_equal(one.papers, other.papers)
     assert np.array_equal(one.scores, other.scores)
 
@@ -123,7 +124,7 @@ def test_small_adds_keep_few_segments(library: Library, tmp_path: Path) -> None:
         library.add([lines(tmp_path / "one.jsonl", {"id": f"x{number}", "title": f"Title {number}"})])
     assert library.info()["segments"] <= 5
     assert library.check().sound
-    assert len(Bm25().rank(Request(library, Query(title="title"))).papers) == 20
+    assert len(BM25().retrieve(Request(LocalCollection(library), Query(title="title"))).papers) == 20
 
 
 @pytest.mark.realdata

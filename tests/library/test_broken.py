@@ -17,7 +17,7 @@ import pytest
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.papers import Query
-from citewell.pipeline.pipeline import suggest
+from citewell.pipeline.api import suggest
 
 
 def write(path: Path, papers: int, words: int = 30, first: int = 0) -> Path:

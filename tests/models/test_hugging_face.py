@@ -126,7 +126,9 @@ def test_old_descriptions_say_little(models: Path) -> None:
 
 def test_an_encoder_is_served_as_it_was_downloaded(models: Path) -> None:
     folder = written(models / "mean", tensors := drawn())
-    assert Pipeline("", "", (Dense("mean"),)).lacks() == [] and Pipeline("", "", (Dense("absent"),)).lacks() == ["absent"]
+    assert Pipeline("", "", (Dense("mean"),)).missing_weights() == [] and Pipeline(
+        "", "", (Dense("absent"),)
+    ).missing_weights() == ["absent"]
     ids = [2, 5, 6, 8, 9, 3]
     hidden = bert(tensors, ids, [0] * len(ids))
     (vector,) = encoder.load("mean").encode(["Boats gulls tides"])
@@ -144,7 +146,7 @@ def test_an_encoder_is_served_as_it_was_downloaded(models: Path) -> None:
 @pytest.mark.parametrize(("outputs", "pooler"), [(1, False), (1, True), (2, True)])
 def test_a_cross_encoder_is_served_as_it_was_downloaded(models: Path, outputs: int, pooler: bool) -> None:
     written(models / "judge", tensors := drawn(outputs, pooler))
-    assert Pipeline("", "", (CrossEncoder("judge"),)).lacks() == []
+    assert Pipeline("", "", (CrossEncoder("judge"),)).missing_weights() == []
     made = cross_encoder.load("judge")
     papers = [PaperText("harbour"), PaperText("tides gulls"), PaperText("boats")]
     asked = [2, 10, 12, 3, 5, 3]

@@ -1,4 +1,4 @@
-"""Company: what others cite together with the best of a ranking rises."""
+"""CoCitation: what others cite together with the best of a ranking rises."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.papers import Paper, Query, Ranking, Reference
 from citewell.ranking.request import Request
-from citewell.rerank.co_citation import Company
+from citewell.rerank.co_citation import CoCitation
 
-ADDED = Company(added={"paragraph": 1.0}, seeds=1)
+ADDED = CoCitation(added={"paragraph": 1.0}, seeds=1)
 
 
 @pytest.fixture
@@ -38,41 +39,43 @@ def ranking(library: Library) -> Ranking:
     return Ranking(np.array(numbers, np.int64), np.array([4.0, 3.0, 2.9, 0.5], np.float32))
 
 
-def refined(stage: Company, request: Request) -> list[str]:
-    found = stage.refine(request, ranking(request.library))
-    assert (np.diff(found.scores) <= 0).all() and (found.scores > 0).all()
-    records = request.library.store.papers(found.papers.tolist())
-    return [records[num].id for num in found.papers.tolist()]
+def refined(stage: CoCitation, request: Request) -> list[str]:
+    assert isinstance(request.collection, LocalCollection)
+    result = stage.rerank(request, ranking(request.collection.library))
+    assert (np.diff(result.scores) <= 0).all()
+    records = request.collection.records(result.papers)
+    return [records[number].id for number in result.papers.tolist()]
 
 
 def test_what_is_cited_together_with_the_best_rises(made: Library) -> None:
-    assert refined(ADDED, Request(made, Query("paragraph"))) == ["first", "friend", "stranger", "last"]
-    two = Company(added={"paragraph": 1.0}, seeds=2)
-    assert refined(two, Request(made, Query("paragraph")))[1] == "friend", "the best two count, the first most"
+    assert refined(ADDED, Request(LocalCollection(made), Query("paragraph"))) == ["first", "friend", "stranger", "last"]
+    two = CoCitation(added={"paragraph": 1.0}, seeds=2)
+    assert refined(two, Request(LocalCollection(made), Query("paragraph")))[1] == "friend", "the best two count, the first most"
 
 
 def test_a_task_that_is_not_named_is_left_as_it_was(made: Library) -> None:
-    assert refined(ADDED, Request(made, Query("local"))) == ["first", "stranger", "friend", "last"]
+    assert refined(ADDED, Request(LocalCollection(made), Query("local"))) == ["first", "stranger", "friend", "last"]
 
 
 def test_what_is_not_ranked_anew_stays_behind(made: Library) -> None:
-    short = Company(added={"paragraph": 2.0}, seeds=1, depth=2)
-    assert refined(short, Request(made, Query("paragraph"))) == ["first", "stranger", "friend", "last"]
+    short = CoCitation(added={"paragraph": 2.0}, seeds=1, depth=2)
+    assert refined(short, Request(LocalCollection(made), Query("paragraph"))) == ["first", "stranger", "friend", "last"]
     nothing = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
-    assert not len(ADDED.refine(Request(made, Query("paragraph")), nothing).papers)
+    assert not len(ADDED.rerank(Request(LocalCollection(made), Query("paragraph")), nothing).papers)
 
 
-def test_the_reason_names_the_paper_that_keeps_it_company(made: Library) -> None:
-    request = Request(made, Query("paragraph"))
-    papers = ADDED.refine(request, ranking(made)).papers.tolist()
-    found = ADDED.reasons(request, papers)
-    assert [reason.text for reasons in found.values() for reason in reasons] == [
-        "3 papers cite it together with “Of first”, which ranks among the first"
-    ]
-    assert not ADDED.reasons(Request(made, Query("local")), papers), "what was left as it was has no reason"
+def test_the_reason_names_the_paper_that_it_is_co_cited_with(made: Library) -> None:
+    request = Request(LocalCollection(made), Query("paragraph"))
+    result = ADDED.rerank(request, ranking(made))
+    papers = result.papers.tolist()
+    texts = [reason.text for reasons in ADDED.explain(request, result, papers).values() for reason in reasons]
+    assert texts == ["Cited together with “Of first”, a top result (3 papers)."]
+    local = Request(LocalCollection(made), Query("local"))
+    unchanged = ADDED.rerank(local, ranking(made))
+    assert not ADDED.explain(local, unchanged, papers), "no reason where nothing changed"
 
 
 def test_numbers_that_make_no_sense_are_refused() -> None:
     for numbers in ({"seeds": 0}, {"seeds": 9, "depth": 8}):
         with pytest.raises(CitewellError, match="seeds"):
-            Company(**numbers)  # type: ignore[arg-type]
+            CoCitation(**numbers)  # type: ignore[arg-type]

@@ -7,12 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.papers import Context, Paper, Query, Reference
-from citewell.pipeline.pipeline import pipeline, suggest
+from citewell.pipeline.api import suggest
+from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
-from citewell.rerank.context_similarity import SaidBefore
+from citewell.rerank.context_similarity import ContextSimilarity
 
 
 def library(folder: Path, contexts: dict[str, list[str]], citing: str = "review") -> Library:
@@ -34,8 +36,8 @@ def library(folder: Path, contexts: dict[str, list[str]], citing: str = "review"
 
 def scores(made: Library, query: Query, **numbers: float) -> dict[str, float]:
     names = {num: paper.id for num, paper in made.store.papers(range(1, 20)).items()}
-    found = SaidBefore(**numbers).score(Request(made, query), np.array(sorted(names), np.int64))  # type: ignore[arg-type]
-    return dict(zip([names[num] for num in sorted(names)], found.tolist(), strict=True))
+    values = ContextSimilarity(**numbers).score(Request(LocalCollection(made), query), np.array(sorted(names), np.int64))  # type: ignore[arg-type]
+    return dict(zip([names[num] for num in sorted(names)], np.nan_to_num(values).tolist(), strict=True))
 
 
 def test_one_context_in_the_same_words_is_enough(tmp_path: Path) -> None:
@@ -45,11 +47,13 @@ def test_one_context_in_the_same_words_is_enough(tmp_path: Path) -> None:
         "never": [],
     }
     made = library(tmp_path, said)
-    found = scores(made, Query("local", context="gulls disturb every count TARGETCIT"), fade=0.0)
+    found = scores(made, Query("local", context="gulls disturb every count TARGETCIT"), decay=0.0)
     assert found["much"] > found["little"] > found["never"] == 0 == found["review"]
     assert scores(made, Query("local", context="gulls disturb every count TARGETCIT"))["little"] > found["little"]
     best = suggest(made, Query("local", context="gulls disturb every count TARGETCIT"), "context-similarity")[0]
-    assert best.paper.id == "much" and "cited before in words like these" in " ".join(reason.text for reason in best.reasons)
+    assert best.paper.id == "much" and "Other papers cite it in words like yours." in " ".join(
+        reason.text for reason in best.reasons
+    )
 
 
 def test_words_count_by_their_distance_from_the_citation_there(tmp_path: Path) -> None:
@@ -87,6 +91,6 @@ def test_other_tasks_and_empty_queries_are_answered_too(tmp_path: Path) -> None:
 
 
 def test_numbers_that_make_no_sense_are_refused() -> None:
-    for wrong in ({"fade": 2.0}, {"latest": 0}, {"depth": 0}):
-        with pytest.raises(CitewellError, match="'context-similarity' needs"):
+    for wrong in ({"decay": 2.0}, {"latest": 0}, {"depth": 0}):
+        with pytest.raises(CitewellError, match="context-similarity needs"):
             pipeline("context-similarity", **wrong)

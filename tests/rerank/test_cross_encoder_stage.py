@@ -11,8 +11,10 @@ import pytest
 from citewell.papers import Query, Ranking
 from citewell.ranking.request import Request
 from citewell.rerank import cross_encoder as stages
-from citewell.rerank.cross_encoder import CrossEncoder
+from citewell.rerank.cross_encoder import Rerank
 
+COLLECTION = SimpleNamespace(texts=lambda text, papers: {number: number for number in papers.tolist()})
+"""A collection in which the text of a paper is its number."""
 BEFORE = Ranking(np.array([4, 3, 2, 1], np.int64), np.array([4.0, 3.0, 2.0, 1.0], np.float32))
 
 
@@ -25,24 +27,23 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         asked.extend(texts)
         return -np.array(texts, np.float32)
 
-    monkeypatch.setattr(stages, "paper_texts", lambda library, text, papers: [(num, num) for num in papers])
     monkeypatch.setattr(stages.cross_encoder, "load", lambda name: SimpleNamespace(scores=scores))
     return asked
 
 
-def ranked(stage: CrossEncoder, task: str) -> list[int]:
-    found = stage.refine(Request(None, Query(task)), BEFORE)  # type: ignore[arg-type]
-    assert (np.diff(found.scores) <= 0).all() and (found.scores > 0).all()
+def ranked(stage: Rerank, task: str) -> list[int]:
+    found = stage.rerank(Request(COLLECTION, Query(task)), BEFORE)  # type: ignore[arg-type]
+    assert (np.diff(found.scores) <= 0).all()
     return found.papers.tolist()
 
 
 def test_what_is_read_comes_first_and_the_rest_follows_as_it_was(read: list[int]) -> None:
-    assert ranked(CrossEncoder(depth=3), "local") == [2, 3, 4, 1]
+    assert ranked(Rerank(depth=3), "local") == [2, 3, 4, 1]
     assert sorted(read) == [2, 3, 4]
 
 
 def test_scores_may_be_added_to_those_from_before(read: list[int]) -> None:
-    added = CrossEncoder(depth=3, added={"local": 0.5, "global": 1.5})
+    added = Rerank(depth=3, added={"local": 0.5, "global": 1.5})
     assert ranked(added, "local") == [4, 3, 2, 1], "half of what reading says is not enough"
     assert ranked(added, "global") == [2, 3, 4, 1]
     read.clear()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.models import enhanced_context
@@ -69,20 +70,20 @@ def ranking(library: Library, *names: str) -> Ranking:
 
 def test_the_best_are_read_again_and_the_others_stay_behind_them(tiny: Library) -> None:
     with tiny:
-        request = Request(tiny, QUERY)
+        request = Request(LocalCollection(tiny), QUERY)
         given = ranking(tiny, "harbour", "gulls", "tides", "review")
-        found = EnhancedContext("mine", depth=3).refine(request, given)
+        found = EnhancedContext("mine", depth=3).rerank(request, given)
         scores = EnhancedContext("mine").score(request, given.papers[:3])
         assert found.papers.tolist() == [*given.papers[:3][np.argsort(-scores)].tolist(), given.papers[3]]
-        assert (np.diff(found.scores) < 0).all() and (found.scores > 0).all()
-        reasons = EnhancedContext("mine").reasons(request, given.papers.tolist())
+        assert (np.diff(found.scores) < 0).all()
+        reasons = EnhancedContext("mine").explain(request, found, given.papers.tolist())
         assert sorted(reasons) == sorted(given.papers[:3].tolist())
-        assert len(EnhancedContext("mine").refine(request, ranking(tiny)).papers) == 0
+        assert len(EnhancedContext("mine").rerank(request, ranking(tiny)).papers) == 0
 
 
 def test_what_is_known_of_a_paper_comes_from_the_library(tiny: Library) -> None:
     with tiny:
-        found = candidates(Request(tiny, QUERY), ranking(tiny, "harbour", "review").papers, 4)
+        found = candidates(Request(LocalCollection(tiny), QUERY), ranking(tiny, "harbour", "review").papers, 4)
     harbour, review = found
     assert harbour.title == "Counting boats in the harbour" and harbour.authors == ["Mira Holt", "Jon Pike"]
     # The newest paper is of 2021; harbour is cited in 2017, 2019 and 2021.
@@ -92,13 +93,13 @@ def test_what_is_known_of_a_paper_comes_from_the_library(tiny: Library) -> None:
 def test_the_scores_of_a_batch_are_those_of_each_alone(tiny: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     with tiny:
         papers = ranking(tiny, "harbour", "gulls", "tides", "review").papers
-        together = EnhancedContext("mine").score(Request(tiny, QUERY), papers)
+        together = EnhancedContext("mine").score(Request(LocalCollection(tiny), QUERY), papers)
         monkeypatch.setattr(enhanced_context, "_BATCH_TOKENS", 1)
-        alone = EnhancedContext("mine").score(Request(tiny, QUERY), papers)
+        alone = EnhancedContext("mine").score(Request(LocalCollection(tiny), QUERY), papers)
     np.testing.assert_allclose(together, alone, rtol=0, atol=1e-6)
     assert len(set(together.tolist())) == 4
 
 
 def test_a_model_that_is_not_there_is_said(tiny: Library) -> None:
     with tiny, pytest.raises(CitewellError, match="medic-textenh"):
-        EnhancedContext("textenh").score(Request(tiny, QUERY), ranking(tiny, "harbour").papers)
+        EnhancedContext("textenh").score(Request(LocalCollection(tiny), QUERY), ranking(tiny, "harbour").papers)

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.library import Library
-from citewell.papers import Query
+from citewell.papers import Query, Ranking
 from citewell.ranking.request import Request
-from citewell.rerank.sentence_boost import Quoted
-from citewell.rerank.sentence_cross_encoder import CloseReading
+from citewell.rerank.sentence_boost import SentenceBoost
+from citewell.rerank.sentence_cross_encoder import SentenceCrossEncoder
 from citewell.retrieve.sentences import Sentences
 from tests.library.vectors.test_vectors import add
 
@@ -33,9 +34,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 def test_the_answer_in_a_full_text_comes_first_and_no_sentence_is_lost(library: Library) -> None:
-    request = Request(library, QUESTION)
+    request = Request(LocalCollection(library), QUESTION)
     full, short = library.number("full"), library.number("short")
-    ranking = Quoted(read={"evidence": 20}).sentences(request, [full, short])
+    ranking = SentenceBoost(reread={"evidence": 20}).sentences(request, Ranking.empty(), [full, short])
     assert ranking.places[ranking.papers == full][0] == 5
     assert sorted(ranking.places[ranking.papers == full].tolist()) == list(range(61))
     assert sorted(ranking.places[ranking.papers == short].tolist()) == [0, 1, 2]
@@ -43,19 +44,21 @@ def test_the_answer_in_a_full_text_comes_first_and_no_sentence_is_lost(library: 
 
 
 def test_abstracts_and_tasks_that_cannot_pay_are_not_read(library: Library) -> None:
-    request = Request(library, QUESTION)
-    near = Sentences(may_lack=True).sentences(request, [library.number("short")])
+    request = Request(LocalCollection(library), QUESTION)
+    near = Sentences(optional=True).nearest_sentences(request, [library.number("short")])
     scores = np.linspace(1, -1, len(near.scores))
-    assert CloseReading().scores(request, near, scores, most=5) is scores
+    assert SentenceCrossEncoder().scores(request, near, scores, most=5) is scores
     numbers = [library.number("full")]
-    gap = Request(library, Query("local", context=QUESTION.context))
-    plain = Sentences(may_lack=True).sentences(gap, numbers)
-    assert Quoted(read={"evidence": 20}).sentences(gap, numbers).places.tolist() == plain.places.tolist()
+    gap = Request(LocalCollection(library), Query("local", context=QUESTION.context))
+    plain = Sentences(optional=True).nearest_sentences(gap, numbers)
+    assert (
+        SentenceBoost(reread={"evidence": 20}).sentences(gap, Ranking.empty(), numbers).places.tolist() == plain.places.tolist()
+    )
 
 
 def test_only_so_many_are_read(library: Library) -> None:
-    request = Request(library, QUESTION)
-    near = Sentences(may_lack=True).sentences(request, [library.number("full")])
-    reading = CloseReading(words=0.0, early=0.0)
+    request = Request(LocalCollection(library), QUESTION)
+    near = Sentences(optional=True).nearest_sentences(request, [library.number("full")])
+    reading = SentenceCrossEncoder(bm25_weight=0.0, early_weight=0.0)
     scores = reading.scores(request, near, near.scores, most=7)
     assert (scores == scores.min()).sum() >= 61 - 7, "what is not read is as the worst that is"

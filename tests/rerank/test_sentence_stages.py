@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.models import joint_snippets, semiser
 from citewell.papers import Query
-from citewell.pipeline.pipeline import pipeline, prepare
+from citewell.pipeline.api import prepare
+from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
 from tests.models import word_models
 
@@ -37,46 +39,52 @@ def names(library: Library, papers: np.ndarray) -> list[str]:  # type: ignore[ty
 
 def test_papers_and_sentences_are_ranked_by_what_the_model_says(tiny: Library, models: Path) -> None:
     word_models.by_shared_words(models / "jpdrmm", KNOWN)
-    request = Request(tiny, QUESTION)
+    request = Request(LocalCollection(tiny), QUESTION)
     chosen = pipeline("jpdrmm")
     ranking = chosen.rank(request)
     assert names(tiny, ranking.papers)[0] == "harbour", "title and abstract hold all three words"
-    best = chosen.sentences(request, ranking.papers.tolist())
+    best = chosen.sentences(request, ranking, ranking.papers.tolist())
     assert best.scores[0] == best.scores.max() and len(best.papers) == sum(
         map(len, tiny.store.quotable(ranking.papers.tolist()).values())
     )
     (texts,) = tiny.store.quotable([int(best.papers[0])]).values()
     assert texts[best.places[0]].text.startswith("We count boats from photographs of a harbour")
     assert best.scores[0] == pytest.approx(1.0)
-    reasons = chosen.reasons(request, ranking.papers.tolist())[int(ranking.papers[0])]
-    (quote,) = chosen.quotes(request, [int(ranking.papers[0])], 1)[int(ranking.papers[0])]
-    assert "gulls disturb the count" in quote.text
-    assert any("read sentence by sentence it scores +1.00" in reason.text for reason in reasons)
+    first = chosen.suggest(tiny, QUESTION)[0]
+    assert "gulls disturb the count" in first.sentences[0].text
+    assert any("JPDRMM score: +1.00." in reason.text for reason in first.reasons)
 
 
 def test_only_the_best_are_read(tiny: Library, models: Path) -> None:
     word_models.joint_snippets(models / "jpdrmm", KNOWN)
-    request = Request(tiny, QUESTION)
-    before = pipeline("bm25").rank(Request(tiny, QUESTION)).papers
-    after = pipeline("jpdrmm", depth=2).rank(request).papers
+    request = Request(LocalCollection(tiny), QUESTION)
+    before = pipeline("bm25").rank(Request(LocalCollection(tiny), QUESTION)).papers
+    ranking = pipeline("jpdrmm", depth=2).rank(request)
+    after = ranking.papers
     assert set(after[:2]) == set(before[:2]) and after[2:].tolist() == before[2:].tolist()
-    assert len(pipeline("jpdrmm", depth=2).sentences(request, before[2:].tolist()).papers), "others are read when asked for"
+    assert len(pipeline("jpdrmm", depth=2).sentences(request, ranking, before[2:].tolist()).papers), (
+        "others are read when asked for"
+    )
 
 
 def test_semiser_ranks_the_sentences_of_the_whole_library(tiny: Library, models: Path) -> None:
     word_models.semiser(models / "semiser", KNOWN)
-    request = Request(tiny, QUESTION)
+    request = Request(LocalCollection(tiny), QUESTION)
     with pytest.raises(CitewellError, match="citewell library encode --pipeline"):
         pipeline("semiser").rank(request)
     prepare(tiny, "semiser")
     ranking = pipeline("semiser").rank(request)
-    sentences = pipeline("semiser").sentences(request, ranking.papers.tolist())
+    sentences = pipeline("semiser").sentences(request, ranking, ranking.papers.tolist())
     best = {int(num): float(sentences.scores[sentences.papers == num].max()) for num in np.unique(sentences.papers)}
-    assert dict(zip(ranking.papers.tolist(), (ranking.scores - 2).tolist(), strict=True)) == pytest.approx(best, abs=2e-3)
+    assert dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True)) == pytest.approx(best, abs=2e-3)
     assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
-    without = pipeline("semiser").rank(Request(tiny, Query("evidence", context=QUESTION.context, exclude=["harbour"])))
+    without = pipeline("semiser").rank(
+        Request(LocalCollection(tiny), Query("evidence", context=QUESTION.context, exclude=["harbour"]))
+    )
     assert "harbour" not in names(tiny, without.papers) and len(without.papers) == len(ranking.papers) - 1
-    assert "close in meaning" in pipeline("semiser").reasons(request, [int(ranking.papers[0])])[int(ranking.papers[0])][0].text
+    first = int(ranking.papers[0])
+    reasons = pipeline("semiser").explain(request, ranking, [first])[first]
+    assert reasons[0].text == "One of its sentences is close to your text."
 
 
 def test_vectors_of_sentences_follow_the_library(tiny: Library, models: Path) -> None:
@@ -88,20 +96,21 @@ def test_vectors_of_sentences_follow_the_library(tiny: Library, models: Path) ->
     tiny.remove(["gulls"])
     tiny.reload()
     with pytest.raises(CitewellError, match="have no vectors"):
-        pipeline("semiser").rank(Request(tiny, QUESTION))
+        pipeline("semiser").rank(Request(LocalCollection(tiny), QUESTION))
     prepare(tiny, "semiser")
-    assert "gulls" not in names(tiny, pipeline("semiser").rank(Request(tiny, QUESTION)).papers)
+    assert "gulls" not in names(tiny, pipeline("semiser").rank(Request(LocalCollection(tiny), QUESTION)).papers)
     assert not made.exists()
 
 
 def test_semiser_after_another_stage(tiny: Library, models: Path) -> None:
     word_models.semiser(models / "semiser", KNOWN)
     word_models.joint_snippets(models / "jpdrmm", KNOWN)
-    request = Request(tiny, QUESTION)
+    request = Request(LocalCollection(tiny), QUESTION)
     words = pipeline("bm25").rank(request).papers
-    kept = pipeline("bm25-semiser")
-    assert kept.rank(request).papers.tolist() == words.tolist(), "papers stay as they are"
-    ranked = kept.sentences(request, words.tolist())
+    chosen = pipeline("bm25-semiser")
+    ranking = chosen.rank(request)
+    assert ranking.papers.tolist() == words.tolist(), "papers keep their order"
+    ranked = chosen.sentences(request, ranking, words.tolist())
     assert list(ranked.scores) == sorted(ranked.scores, reverse=True)
     anew = pipeline("jpdrmm-semiser").rank(request).papers.tolist()
     best = [float(ranked.scores[ranked.papers == num].max()) for num in anew]
@@ -109,27 +118,28 @@ def test_semiser_after_another_stage(tiny: Library, models: Path) -> None:
 
 
 def test_a_missing_model_is_named_with_its_recipe(tiny: Library) -> None:
-    assert pipeline("jpdrmm-semiser").lacks() == ["jpdrmm", "semiser"]
+    assert pipeline("jpdrmm-semiser").missing_weights() == ["jpdrmm", "semiser"]
     with pytest.raises(CitewellError, match="citewell train jpdrmm-graph --set DIR"):
-        pipeline("jpdrmm-graph").rank(Request(tiny, QUESTION))
+        pipeline("jpdrmm-graph").rank(Request(LocalCollection(tiny), QUESTION))
     with pytest.raises(CitewellError, match="citewell train semiser --set DIR"):
-        pipeline("bm25-semiser").sentences(Request(tiny, QUESTION), [1])
+        request = Request(LocalCollection(tiny), QUESTION)
+        pipeline("bm25-semiser").sentences(request, pipeline("bm25-semiser").rank(request), [1])
 
 
 @pytest.mark.parametrize(("name", "put"), [("ensemble-sum", np.add), ("ensemble-max", np.maximum)])
 def test_ensembles_put_the_scores_of_two_models_together(tiny: Library, models: Path, name: str, put: np.ufunc) -> None:
     word_models.joint_snippets(models / "jpdrmm", KNOWN)
     word_models.joint_snippets(models / "jpdrmm-graph", KNOWN, seed=5)
-    request = Request(tiny, QUESTION)
+    request = Request(LocalCollection(tiny), QUESTION)
     parts = [pipeline("jpdrmm"), pipeline("jpdrmm-graph")]
     ranking = pipeline(name).rank(request)
     expected = put(*(part.score(request, ranking.papers) for part in parts))
     assert list(expected) == sorted(expected, reverse=True) and len(ranking.papers) == 4
     papers = ranking.papers.tolist()
-    together = pipeline(name).sentences(request, papers)
+    together = pipeline(name).sentences(request, ranking, papers)
     scores = []
     for part in parts:
-        found = part.sentences(request, papers)
+        found = part.sentences(request, part.rank(request), papers)
         pairs = zip(found.papers.tolist(), found.places.tolist(), strict=True)
         scores.append(dict(zip(pairs, found.scores, strict=True)))
     for paper, place, score in zip(*(column.tolist() for column in together), strict=True):
@@ -138,5 +148,5 @@ def test_ensembles_put_the_scores_of_two_models_together(tiny: Library, models: 
 
 
 def test_an_ensemble_is_made_in_a_way_that_exists() -> None:
-    with pytest.raises(CitewellError, match="choose one of sum, max"):
+    with pytest.raises(CitewellError, match="Choose one of sum, max"):
         pipeline("ensemble-sum", how="mean")

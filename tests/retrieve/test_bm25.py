@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citewell.collection.local import LocalCollection
 from citewell.library.index import postings, scoring
 from citewell.library.index.index import Index, Segment, _shadow
 from citewell.library.index.manifest import Entry
 from citewell.library.index.postings import BLOCK, GONE
 from citewell.papers import Query
 from citewell.ranking.request import Request
-from citewell.retrieve.bm25 import Bm25
+from citewell.retrieve.bm25 import BM25
 from citewell.text.analysis import Vocabulary
 
 WORDS = [f"x{number}" for number in range(12)]
@@ -82,7 +83,7 @@ def twin(final: Texts, query: list[str], fields: dict[str, float], k1: float, b:
 
 
 def request(index: Index, query: list[str], **filters: Any) -> Request:
-    return Request(SimpleNamespace(index=index), Query(title=" ".join(query), **filters))  # type: ignore[arg-type]
+    return Request(LocalCollection(SimpleNamespace(index=index)), Query(title=" ".join(query), **filters))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -113,8 +114,8 @@ def test_it_agrees_with_its_twin(
         patch.object(scoring, "_compiled", scoring._compiled if compiled else None),
     ):
         index, final = layered(history)
-        stage = Bm25(fields, k1, b, size)
-        ranking = stage.rank(request(index, query))
+        stage = BM25(k1, b, fields, size)
+        ranking = stage.retrieve(request(index, query))
         expected = twin(final, query, fields, k1, b)
         assert len(ranking.papers) == min(size, len(expected))
         for num, score in zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True):
@@ -124,7 +125,7 @@ def test_it_agrees_with_its_twin(
         assert list(zip(-ranking.scores, ranking.papers, strict=True)) == sorted(
             zip(-ranking.scores, ranking.papers, strict=True)
         )
-        explained = stage.explain(request(index, query), ranking.papers.tolist())
+        explained = stage.contributions(request(index, query), ranking.papers.tolist())
         for num, score in zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True):
             assert sum(explained[num].values()) == pytest.approx(score, rel=2e-5)
 
@@ -138,9 +139,9 @@ def test_numpy_and_compiled_loop_agree_to_the_last_bit(
     fields = dict.fromkeys(postings.FIELDS, 0.7)
     with patch.object(postings, "_DENSE_AT_LEAST", 3):
         index, _ = layered(history)
-        compiled = Bm25(fields).rank(request(index, query))
+        compiled = BM25(fields=fields).retrieve(request(index, query))
         with patch.object(scoring, "_compiled", None):
-            plain = Bm25(fields).rank(request(index, query))
+            plain = BM25(fields=fields).retrieve(request(index, query))
     assert np.array_equal(compiled.papers, plain.papers)
     assert np.array_equal(compiled.scores, plain.scores)
 
@@ -149,7 +150,7 @@ def test_scores_do_not_depend_on_the_segments() -> None:
     papers: dict[int, list[str] | None] = {num: [WORDS[(num * step) % 12] for step in range(1, 9)] for num in range(1, 400)}
     whole, _ = layered([("own", papers)])
     pieces, _ = layered([("own", {num: papers[num]}) for num in sorted(papers, reverse=True)])
-    one, other = (Bm25().rank(request(index, WORDS)) for index in (whole, pieces))
+    one, other = (BM25().retrieve(request(index, WORDS)) for index in (whole, pieces))
     assert np.array_equal(one.papers, other.papers)
     assert np.array_equal(one.scores, other.scores)
 
@@ -166,8 +167,8 @@ def test_merging_a_stack_changes_no_score() -> None:
     assert merged is not None
     lengths = merged.lengths.tolist()
     single = Segment(Entry("m", "own", 0, len(lengths), len(lengths), sum(lengths), 0, 0), merged)
-    before = Bm25().rank(request(index, ["x1", "x2", "x3"]))
-    after = Bm25().rank(request(Index(0, {("own", 0): [single]}, []), ["x1", "x2", "x3"]))
+    before = BM25().retrieve(request(index, ["x1", "x2", "x3"]))
+    after = BM25().retrieve(request(Index(0, {("own", 0): [single]}, []), ["x1", "x2", "x3"]))
     assert merged.papers.tolist() == [1, 3, 9]
     assert np.array_equal(before.papers, after.papers)
     assert np.array_equal(before.scores, after.scores)
@@ -177,6 +178,6 @@ def test_frequent_words_beyond_a_byte_stay_exact() -> None:
     history = [("own", {num: ["x1"] * (num * 100) for num in range(1, 8)})]
     with patch.object(postings, "_DENSE_AT_LEAST", 1):
         index, final = layered(history)  # type: ignore[arg-type]
-    ranking = Bm25().rank(request(index, ["x1"]))
+    ranking = BM25().retrieve(request(index, ["x1"]))
     expected = twin(final, ["x1"], {"own": 1.0}, 1.2, 0.75)
     assert dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)

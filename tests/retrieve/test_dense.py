@@ -10,15 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.library.vectors import search as scanning
 from citewell.library.vectors.encode import encode
-from citewell.library.vectors.search import Near
+from citewell.library.vectors.search import VectorSearch
 from citewell.library.vectors.store import Shelf, Vectors, quantised
 from citewell.models import encoder
 from citewell.papers import Query, Reason
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
 from citewell.retrieve.dense import Dense
 from tests.library.vectors.test_vectors import Letters, add
@@ -34,45 +36,47 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
 
 
 def test_the_nearest_come_first(library: Library) -> None:
-    request = Request(library, Query(title="aaaa boat"))
-    ranking = Dense("letters").rank(request)
+    request = Request(LocalCollection(library), Query(title="aaaa boat"))
+    ranking = Dense("letters").retrieve(request)
     nums = library.index.listed("own")
     titles = [library.store.papers([num])[num].title for num in nums.tolist()]
     cosines = Letters().encode(titles) @ Letters().encode(["aaaa boat"])[0]
     exact = dict(zip(nums.tolist(), cosines.tolist(), strict=True))
     assert len(ranking.papers) == 30
     for num, score in zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True):
-        assert score - 2 == pytest.approx(exact[num], abs=0.02)
+        assert score == pytest.approx(exact[num], abs=0.02)
     assert exact[int(ranking.papers[0])] == pytest.approx(max(exact.values()), abs=0.02)
     some = ranking.papers[[3, 7]]
     assert Dense("letters").score(request, some).tolist() == ranking.scores[[3, 7]].tolist()
-    assert Dense("letters").score(request, np.array([10**6, int(some[0])])).tolist() == [0, ranking.scores[3]]
+    absent, there = Dense("letters").score(request, np.array([10**6, int(some[0])])).tolist()
+    assert np.isnan(absent) and there == ranking.scores[3]
 
 
 def test_filters_and_removals_are_honoured(library: Library) -> None:
-    found = Dense("letters").rank(Request(library, Query(title="aaaa", since=2010, exclude=["p15"])))
+    found = Dense("letters").retrieve(Request(LocalCollection(library), Query(title="aaaa", since=2010, exclude=["p15"])))
     years = {paper.year for paper in library.store.papers(found.papers.tolist()).values()}
     assert years == set(range(2010, 2030)) - {2015}
     library.remove(["p20"])
-    gone = Dense("letters").rank(Request(library, Query(title="aaaa", since=2010)))
+    gone = Dense("letters").retrieve(Request(LocalCollection(library), Query(title="aaaa", since=2010)))
     assert len(gone.papers) == 19
 
 
 def test_without_vectors_the_fix_is_named(library: Library) -> None:
     with pytest.raises(CitewellError, match="citewell library encode --encoder letters --text cited"):
-        Dense("letters", text="cited").rank(Request(library, Query(title="x")))
+        Dense("letters", text="cited").retrieve(Request(LocalCollection(library), Query(title="x")))
     with pytest.raises(CitewellError, match="no form 'upside down'"):
         pipeline("dense", form="upside down")
 
 
 def test_what_may_lack_finds_nothing_until_there_are_vectors(library: Library) -> None:
-    request = Request(library, Query(title="aaaa boat"))
-    absent = Dense("numbers", may_lack=True)
-    assert not len(absent.rank(request).papers) and absent.reasons(request, [1]) == {}
-    assert absent.score(request, np.array([1, 2])).tolist() == [0, 0]
-    assert absent.notes(library)
-    there = Dense("letters", may_lack=True)
-    assert len(there.rank(request).papers) == 30
+    request = Request(LocalCollection(library), Query(title="aaaa boat"))
+    absent = Dense("numbers", optional=True)
+    nothing = absent.retrieve(request)
+    assert not len(nothing.papers) and absent.explain(request, nothing, [1]) == {}
+    assert np.isnan(absent.score(request, np.array([1, 2]))).all()
+    assert Pipeline.of(absent).notes(library)
+    there = Dense("letters", optional=True)
+    assert len(there.retrieve(request).papers) == 30
 
 
 def test_forms_are_the_parts_they_name(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +84,7 @@ def test_forms_are_the_parts_they_name(library: Library, monkeypatch: pytest.Mon
     monkeypatch.setattr(encoder, "load", lambda name: asked)
     query = Query("local", "Title", "Abstract", "as in TARGETCIT here")
     for form in ("text", "context", "abstract", "context, abstract", "abstract, context"):
-        Dense("letters", form=form).rank(Request(library, query))
+        Dense("letters", form=form).retrieve(Request(LocalCollection(library), query))
     assert asked.asked == [
         "as in   here. Title",
         "as in   here",
@@ -110,7 +114,7 @@ def test_the_nearest_are_those_of_floats(seed: int, counts: list[int], size: int
         parts.append((Vectors(papers, np.ones(count, np.int64), codes, scales), speaks))
         cosines = (codes.astype(np.float64) * scales[:, None]) @ query
         exact |= {int(num): float(cosines[at]) for at, num in enumerate(papers) if speaks[at]}
-    near = Near(parts)
+    near = VectorSearch(parts)
     found, scores = near.nearest(query, size, nothing_but(rest))
     best = sorted((num for num in exact if num % 3 == rest), key=lambda num: -exact[num])[:size]
     assert found.tolist() == best
@@ -153,37 +157,44 @@ def test_the_reason_quotes_the_nearest_context(tmp_path: Path, monkeypatch: pyte
     num = library.number("p0")
 
     def reason(query: str, paper: int, text: str = "cited") -> Reason:
-        (found,) = Dense("letters", text=text).reasons(Request(library, Query(title=query)), [paper])[paper]
-        assert found.kind == "meaning"
-        return found
+        stage, request = Dense("letters", text=text), Request(LocalCollection(library), Query(title=query))
+        reason = stage.explain(request, stage.retrieve(request), [paper])[paper][0]
+        assert reason.kind == "similarity"
+        return reason
 
     assert reason("abadbead", num).text.startswith(
-        "others say of it: “a bad bead, as [it] says of beads and […] of cages, was had” (0."
+        "Cited elsewhere as: “a bad bead, as [it] says of beads and […] of cages, was had”"
     )
-    assert reason("hefedhehen", num).text.startswith("others say of it: “he fed the hen [it].” (")
+    assert reason("hefedhehen", num).text.startswith("Cited elsewhere as: “he fed the hen [it].”")
     assert reason("hefedhehen", num).data == ["he fed the hen TARGETCIT ."]
     quote = reason("gggggggggg", num).text
     assert "“… egg" in quote and "gage [it], fig" in quote and len(quote) < 260
     said = reason("hefedhehen", library.number("citing"), "citing").text
-    assert said.startswith("it says of others: “he fed the hen […].” (")
-    assert reason("boat", num, "own").text.startswith("what it says is close in meaning (")
-    assert Dense("letters", text="cited").reasons(Request(library, Query(title="x")), [library.number("p1")]) == {}
+    assert said.startswith("It says of others: “he fed the hen […].”")
+    assert reason("boat", num, "own").text == "Its abstract is close to your text."
+    stage, request = Dense("letters", text="cited"), Request(LocalCollection(library), Query(title="x"))
+    assert stage.explain(request, stage.retrieve(request), [library.number("p1")]) == {}
 
 
-def test_papers_without_vectors_are_told_of(library: Library) -> None:
-    assert Dense("letters").notes(library) == []
+def test_notes_count_papers_without_vectors(library: Library) -> None:
+    def notes(stage: Dense) -> list[str]:
+        return Pipeline.of(stage).notes(library)
+
+    assert notes(Dense("letters")) == []
     add(library, [{"id": "new", "title": "new boat"}])
-    fix = "'citewell library encode --encoder letters' makes"
-    assert Dense("letters").notes(library) == [f"1 paper has no letters vectors of its own text yet; {fix} it"]
-    add(library, [{"id": "newer", "title": "newer boat"}])
-    assert Dense("letters").notes(library) == [f"2 papers have no letters vectors of their own text yet; {fix} them"]
-    (note,) = Dense().notes(library)
-    assert (
-        note == "32 papers have no minilm vectors of their own text yet; 'citewell library encode --encoder minilm' makes them"
+    note = (
+        "has no letters vectors (own text), so dense retrieval cannot find it. Run 'citewell library encode --encoder letters'."
     )
+    assert notes(Dense("letters")) == [f"1 paper {note}"]
+    add(library, [{"id": "newer", "title": "newer boat"}])
+    assert notes(Dense("letters"))[0].startswith(
+        "2 papers have no letters vectors (own text), so dense retrieval cannot find them."
+    )
+    (note,) = notes(Dense())
+    assert note.startswith("32 papers have no minilm vectors") and note.endswith("'citewell library encode --encoder minilm'.")
     assert not Shelf(library.folder, "minilm", "own").exists
     encode(library, Letters())
-    assert Dense("letters").notes(library) == []
+    assert notes(Dense("letters")) == []
 
 
 @settings(deadline=None)

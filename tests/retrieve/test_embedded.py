@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.expand.navigate import Navigate
 from citewell.fuse.reciprocal_rank import ReciprocalRank
 from citewell.library import Library
 from citewell.library.trained_models import TrainedModel, load_model, model_folder, trained_models, untrained
 from citewell.papers import Query
-from citewell.pipeline.pipeline import Pipeline, pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
-from citewell.retrieve.embedded import Embedded
+from citewell.retrieve.embedded import PaperEmbeddings
 from citewell.text.analysis import terms
 from citewell.train.save import save
 
@@ -59,26 +61,26 @@ def slowly(library: Library, text: str, known: list[str], side: str, similarity:
 @pytest.mark.parametrize("known", [[], ["gulls"]])
 def test_scores_are_those_of_the_definition(made_up: Library, similarity: str, known: list[str]) -> None:
     text = "Boats and more boats in fog, seen by gulls and by nobody"
-    request = Request(made_up, Query(title=text, known=known))
+    request = Request(LocalCollection(made_up), Query(title=text, known=known))
     papers = made_up.index.listed("own")
     sides = {side: slowly(made_up, text, known, f"docs_{side}", similarity) for side in ("in", "out")}
     both = {num: (score + sides["in"][num]) / 2 for num, score in sides["out"].items()}
     for vectors, expected in (*sides.items(), ("in+out", both)):
-        stage = Embedded("made-up", vectors, similarity)
-        ranking = stage.rank(request)
+        stage = PaperEmbeddings("made-up", vectors, similarity)
+        ranking = stage.retrieve(request)
         assert dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-5)
         assert ranking.scores.tolist() == sorted(ranking.scores, reverse=True)
         assert stage.score(request, papers).tolist() == pytest.approx(
-            [expected.get(num, 0) for num in papers.tolist()], rel=1e-5
+            [expected.get(num, np.nan) for num in papers.tolist()], rel=1e-5, nan_ok=True
         )
 
 
 def test_filters_hold_and_what_is_gone_stays_away(made_up: Library) -> None:
-    stage = Embedded("made-up")
+    stage = PaperEmbeddings("made-up")
     number = made_up.number
 
     def found(**filters: Any) -> set[int]:
-        return set(stage.rank(Request(made_up, Query(title="boats", **filters))).papers.tolist())
+        return set(stage.retrieve(Request(LocalCollection(made_up), Query(title="boats", **filters))).papers.tolist())
 
     assert found() == {number("harbour"), number("gulls"), number("review")}
     assert found(before=2018) == {number("harbour"), number("gulls")}
@@ -90,17 +92,18 @@ def test_filters_hold_and_what_is_gone_stays_away(made_up: Library) -> None:
 
 
 def test_a_query_without_a_known_word_finds_nothing(made_up: Library) -> None:
-    stage = Embedded("made-up")
-    request = Request(made_up, Query(title="entirely unrelated"))
-    assert not len(stage.rank(request).papers)
-    assert stage.reasons(request, [made_up.number("harbour")]) == {}
+    stage = PaperEmbeddings("made-up")
+    request = Request(LocalCollection(made_up), Query(title="entirely unrelated"))
+    assert not len(stage.retrieve(request).papers)
+    assert stage.explain(request, stage.retrieve(request), [made_up.number("harbour")]) == {}
 
 
 def test_reasons_are_the_nearest_words(made_up: Library) -> None:
-    request = Request(made_up, Query(title=WORDS))
+    request = Request(LocalCollection(made_up), Query(title=WORDS))
     model = load_model(made_up, "made-up")
     harbour = made_up.number("harbour")
-    reason = Embedded("made-up").reasons(request, [harbour, made_up.number("tides")])
+    stage = PaperEmbeddings("made-up")
+    reason = stage.explain(request, stage.retrieve(request), [harbour, made_up.number("tides")])
     assert list(reason) == [harbour]
     paper = model["docs_in"][model["papers"].tolist().index(harbour)]
     nearness = {
@@ -115,10 +118,10 @@ def test_reasons_are_the_nearest_words(made_up: Library) -> None:
 
 def test_errors_say_what_to_do(tiny: Library) -> None:
     with pytest.raises(CitewellError, match="has no model 'lda'; run 'citewell train lda --library"):
-        pipeline("lda").rank(Request(tiny, Query(title="boats")))
+        pipeline("lda").rank(Request(LocalCollection(tiny), Query(title="boats")))
     with pytest.raises(CitewellError, match="no vectors 'sideways'"):
         pipeline("hyperdoc2vec", vectors="sideways")
-    with pytest.raises(CitewellError, match="compared by cosine or product"):
+    with pytest.raises(CitewellError, match=r"no similarity 'taste'\. Choose one of cosine, product"):
         pipeline("hyperdoc2vec", similarity="taste")
 
 
@@ -126,18 +129,18 @@ def test_a_damaged_model_is_said_to_be(made_up: Library) -> None:
     file = next(model_folder(made_up, "made-up").glob("*.arrays"))
     file.write_bytes(file.read_bytes()[:-5])
     with pytest.raises(CitewellError, match=r"is damaged .* run 'citewell train made-up"):
-        Embedded("made-up").rank(Request(made_up, Query(title="boats")))
+        PaperEmbeddings("made-up").retrieve(Request(LocalCollection(made_up), Query(title="boats")))
 
 
 def test_notes_count_the_papers_that_came_later(made_up: Library) -> None:
-    (note,) = Embedded("made-up").notes(made_up)
-    assert note.startswith("1 paper came after 'made-up' was trained and cannot be found by it; ")
+    (note,) = Pipeline.of(PaperEmbeddings("made-up")).notes(made_up)
+    assert note.startswith("1 paper was added after 'made-up' was trained_models, so it cannot find it. ")
     made_up.remove(["tides"])
-    assert Embedded("made-up").notes(made_up) == []
+    assert Pipeline.of(PaperEmbeddings("made-up")).notes(made_up) == []
 
 
 def test_a_pipeline_has_the_notes_of_those_it_is_made_of_but_none_twice(made_up: Library) -> None:
-    alone = Pipeline("alone", "", (Embedded("made-up"),))
+    alone = Pipeline("alone", "", (PaperEmbeddings("made-up"),))
     fused = Pipeline("fused", "", (ReciprocalRank((alone, pipeline("bm25"), alone)),))
     by = Pipeline("by", "", (*pipeline("bm25").stages, Navigate(alone)))
     assert alone.notes(made_up) == fused.notes(made_up) == by.notes(made_up)

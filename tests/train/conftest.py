@@ -209,7 +209,7 @@ def fitted(
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of models that citewell finds by name; what it remembers of others is forgotten."""
     from citewell.fuse import ltr as learned
-    from citewell.pipeline.pipeline import definitions
+    from citewell.pipeline.registry import definitions
 
     def forget() -> None:
         for known in (learned._loaded, definitions):

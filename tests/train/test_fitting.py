@@ -217,7 +217,7 @@ def test_the_exported_encoder_finds_papers_through_a_pipeline(
     fitted: Path, models: Path, small: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
-    from citewell.pipeline.pipeline import definitions, pipeline
+    from citewell.pipeline.registry import definitions, pipeline
     from citewell.train.encoder import export
 
     export(fitted, models / "mine")

@@ -16,9 +16,9 @@ import pytest
 from citewell.library import Library
 from citewell.library.trained_models import load_model
 from citewell.papers import Query
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
-from citewell.retrieve.topics import Topics, mixture
+from citewell.retrieve.topics import LDA, mixture
 from citewell.train.corpus import read_corpus
 from citewell.train.training import train
 
@@ -85,7 +85,7 @@ def test_serving_needs_neither_gensim_nor_torch(small: Library) -> None:
 import sys
 from citewell.library import Library
 from citewell.papers import Query
-from citewell.pipeline.pipeline import suggest
+from citewell.pipeline.api import suggest
 assert suggest(Library({str(small.folder)!r}), Query(title="ferry fog"), "lda")
 assert not {{"gensim", "torch"}} & set(sys.modules)
 """
@@ -109,7 +109,7 @@ def test_scores_of_lda_are_cosines_of_mixtures(small: Library) -> None:
     model = load_model(small, "lda")
     request = Request(small, Query(title="ferry fog harbour", before=2019))
     ranking = pipeline("lda").rank(request)
-    stage = Topics("lda")
+    stage = LDA("lda")
     gamma = stage._mixture(request, stage.arrays(request))
     rows = np.searchsorted(model["papers"], ranking.papers)
     expected = [row @ gamma / np.linalg.norm(row) / np.linalg.norm(gamma) for row in model["docs"][rows].astype(float)]

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from citewell.cli.main import cli
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
-from citewell.fuse.ltr import Learned
-from citewell.pipeline.pipeline import definitions, pipeline
+from citewell.fuse.ltr import LTR
+from citewell.pipeline.registry import definitions, pipeline
 from citewell.train.recipe import FusionRecipe, Hidden, load_recipe
 from tests.evaluate.small_set import small_set
 
@@ -54,9 +54,9 @@ def recipe(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path / "tiny-ltr.toml"
 
 
-def learned(name: str) -> Learned:
+def learned(name: str) -> LTR:
     stage = pipeline(name).stages[0]
-    assert isinstance(stage, Learned)
+    assert isinstance(stage, LTR)
     return stage
 
 

@@ -15,7 +15,8 @@ from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.trec import read_run
 from citewell.models.enhanced_context import Shape
-from citewell.pipeline.pipeline import Pipeline, pipeline
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.rerank.enhanced_context import EnhancedContext
 from citewell.train import offline_scoring as exams
 from citewell.train.packs import load, save

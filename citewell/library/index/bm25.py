@@ -22,6 +22,7 @@ from citewell.library.index.collection_stats import CollectionStats
 from citewell.library.index.index import Index, Places, Segment
 from citewell.library.index.postings import BLOCK, BLOCK_BITS
 from citewell.library.index.scoring import accumulate
+from citewell.text.idf import idf
 from citewell.types import Float32Array, Float64Array, IntArray, Mask, PaperNumbers
 
 BlockScores = dict[int, Float32Array]
@@ -54,8 +55,8 @@ def prepare(
         texts, average = stats.totals(name)
         places = stats.places(name, hashes)
         counts = stats.document_frequencies(name, places, len(hashes))
-        idf = np.log(1 + (texts - counts + 0.5) / (counts + 0.5))
-        queries.append(FieldQuery(name, average, (weight * frequencies * idf).astype(np.float32), places))
+        weights = (weight * frequencies * idf(texts, counts)).astype(np.float32)
+        queries.append(FieldQuery(name, average, weights, places))
     return queries
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,10 @@ from citewell.library.index.postings import FIELDS, JOINED
 from citewell.library.library import Library
 from citewell.library.vectors import neighbours
 from citewell.library.vectors.store import Floats, Numbers, Shelf, quantised, remove_outdated, shelf_path
+from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
-from citewell.text.marks import shortened
+from citewell.text.marks import near_mark
 
 SENTENCES = "sentences"
 """The text of which a paper has a vector for each sentence."""
@@ -34,9 +35,6 @@ CHUNK = 2048
 CONTEXTS = 4
 """Of what others say of a paper, or it of others, so many contexts are encoded, unless the encoder wants another number."""
 
-_NEAR = 240
-"""Of a context so many characters round the citation are encoded."""
-
 Report = Callable[[int], None]
 
 
@@ -46,17 +44,6 @@ class Encodes(Protocol):
     name: str
 
     def encode(self, texts: Sequence[str]) -> Floats: ...
-
-
-@runtime_checkable
-class ReadsPapers(Protocol):
-    """An encoder that reads the parts of a paper each in its own way."""
-
-    @property
-    def contexts(self) -> int:
-        """How many contexts of a paper it reads."""
-
-    def papers(self, papers: Sequence[PaperText]) -> Floats: ...
 
 
 def encode(
@@ -177,11 +164,6 @@ def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Floats:
     sums = np.add.reduceat(vectors, np.cumsum([0, *counts[:-1]]), axis=0)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
-
-
-def near_mark(context: str) -> str:
-    """The words of a context round its citation: of what stands further off little is said of the paper."""
-    return shortened(context, _NEAR, "").replace("[…]", "").strip()
 
 
 def paper_texts(library: Library, text: str, nums: list[int], contexts: int = CONTEXTS) -> Iterator[tuple[int, PaperText]]:

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from citewell.library.library import Library
 from citewell.library.vectors.neighbours import Neighbours
-from citewell.library.vectors.store import Vectors, quantised
+from citewell.library.vectors.store import Shelf, Vectors, quantised
+from citewell.models import weights
 
 Codes = npt.NDArray[np.int8]
 Floats = npt.NDArray[np.float32]
@@ -86,8 +88,8 @@ def _without_gaps(segment: Vectors, counts: Mask) -> tuple[Vectors, Mask]:
     return cut, counts[counts]
 
 
-class Near:
-    """The vectors of a shelf, opened to be asked for the nearest."""
+class VectorSearch:
+    """The vectors of one encoder and text, opened for search."""
 
     def __init__(self, parts: Sequence[tuple[Vectors, Mask]], neighbours: Neighbours | None = None) -> None:
         self.rows = Rows(parts)
@@ -140,6 +142,21 @@ class Near:
         if len(papers) < size:
             return None
         return np.concatenate([papers, candidates(self._others, query, 2 * size + _BEYOND, may_find)])
+
+
+def open_vectors(library: Library, encoder: str, text: str) -> VectorSearch | None:
+    """The vectors of a library, opened once with its index; None where there are none."""
+    index = library.index
+    place = (f"{encoder} {weights.version(encoder)}", text)
+    opened: VectorSearch | None = index.shelves.get(place)
+    if opened is None:
+        store = Shelf(library.folder, encoder, text)
+        if not store.exists:
+            return None
+        live = index.listed("own")
+        parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in store.segments()]
+        opened = index.shelves[place] = VectorSearch(parts, Neighbours.open(store))
+    return opened
 
 
 def candidates(rows: Rows, query: Floats, count: int, may_find: MayFind) -> Numbers:
@@ -197,7 +214,7 @@ def load_compiled() -> None:
 
 
 def products_in_numpy(codes: Codes, query: Codes) -> npt.NDArray[np.int32]:
-    """Whole-number inner products, some thousand vectors at a time so that their wider copies stay in the cache.
+    """SubPipeline-number inner products, some thousand vectors at a time so that their wider copies stay in the cache.
 
     The products of two int8 vectors of up to a thousand components fit the 24 bits that single precision holds exactly.
     """

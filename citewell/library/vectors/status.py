@@ -19,9 +19,10 @@ from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
 from citewell.library.index.postings import JOINED
 from citewell.library.library import Library
-from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, ReadsPapers, Report, encode, lock_path, to_look_at
+from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, Report, encode, lock_path, to_look_at
 from citewell.library.vectors.store import Floats, Shelf, shelves
 from citewell.models import encoder as encoders
+from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
 
 KEPT = (("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited"))

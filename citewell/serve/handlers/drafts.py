@@ -15,7 +15,7 @@ from citewell.draft.queries import query_context
 from citewell.library.library import Library
 from citewell.models import claims
 from citewell.papers import Draft, Place
-from citewell.pipeline.pipeline import pipeline
+from citewell.pipeline.registry import pipeline
 from citewell.serve.handlers import Parameters as Given
 from citewell.serve.handlers.suggest import paper_number as numbered
 from citewell.serve.handlers.uploads import read_upload

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 
-from citewell import __version__
+from citewell import __version__, serialize
 from citewell.export import write
 from citewell.library.library import Library
-from citewell.serialize import brief, of_library, of_paper, of_pipelines
 from citewell.serve.handlers import Parameters
 from citewell.serve.handlers.suggest import paper_number
 from citewell.serve.messages import WorkerResponse
@@ -27,14 +26,14 @@ def health(library: Library, parameters: Parameters, body: bytes = b"") -> objec
 
 def library(library: Library, parameters: Parameters, body: bytes = b"") -> object:
     """The output of ``citewell library info --json``, and the number of papers per year."""
-    info = of_library(library)
+    info = serialize.library(library)
     if not parameters["loopback"]:
         info["folder"] = ""  # clients on other machines need not know it
     return {**info, "years": {str(year): count for year, count in library.store.years().items()}}
 
 
 def pipelines(library: Library, parameters: Parameters, body: bytes = b"") -> object:
-    return of_pipelines()
+    return serialize.pipelines()
 
 
 def papers(library: Library, parameters: Parameters, body: bytes = b"") -> object:
@@ -42,12 +41,12 @@ def papers(library: Library, parameters: Parameters, body: bytes = b"") -> objec
     words, since, before = parameters["query"].split(), parameters["since"], parameters["before"]
     nums, total = library.store.listed(words, since, before, parameters["offset"], parameters["limit"])
     records = library.store.papers(nums)
-    return {"total": total, "papers": [brief(records[num]) for num in nums if num in records]}
+    return {"total": total, "papers": [serialize.brief(records[num]) for num in nums if num in records]}
 
 
 def paper(library: Library, parameters: Parameters, body: bytes = b"") -> object:
     """The output of ``citewell show --json``."""
-    return of_paper(library, paper_number(library, parameters["id"]))
+    return serialize.paper(library, paper_number(library, parameters["id"]))
 
 
 def export(library: Library, parameters: Parameters, body: bytes = b"") -> tuple[WorkerResponse, bytes]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from citewell import serialize
 from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Query, Reason
-from citewell.pipeline.pipeline import pipeline
-from citewell.serialize import of_search, of_suggestion, of_suggestions
+from citewell.pipeline.registry import pipeline
 from citewell.serve.errors import ApiError
 from citewell.serve.handlers import Parameters
 
@@ -27,14 +27,14 @@ def suggest(library: Library, parameters: Parameters, body: bytes = b"") -> obje
     )
     if not query.text().strip():
         raise ApiError(422, 'The query is empty; send a "title", an "abstract" or a "context".')
-    return of_suggestions(query, pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"]))
+    return serialize.results(pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"]))
 
 
 def search(library: Library, parameters: Parameters, body: bytes = b"") -> object:
     """The output of ``citewell search --json``."""
     query = Query("evidence", context=parameters["question"], exclude=parameters["exclude"], **_filters(parameters))
-    results = pipeline(parameters["pipeline"]).search(library, query, parameters["k"], parameters["snippets"])
-    return of_search(parameters["question"], results)
+    results = pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"], parameters["snippets"])
+    return serialize.results(results)
 
 
 def related(library: Library, parameters: Parameters, body: bytes = b"") -> object:
@@ -49,7 +49,7 @@ def related(library: Library, parameters: Parameters, body: bytes = b"") -> obje
     for each in suggestions:
         links = [("Cites this paper.", citing), ("Cited by this paper.", references)]
         each.reasons[:0] = [Reason("link", text, [paper.id]) for text, linked in links if each.paper.id in linked]
-    return {"id": paper.id, "suggestions": [of_suggestion(each) for each in suggestions]}
+    return {"id": paper.id, "suggestions": [serialize.suggestion(each) for each in suggestions]}
 
 
 def warm_up(library: Library, parameters: Parameters, body: bytes = b"") -> object:

@@ -10,7 +10,7 @@ import pytest
 from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.papers import Query
-from citewell.pipeline.pipeline import prepare, suggest
+from citewell.pipeline.api import prepare, suggest
 from tests.library.records import write_jsonl
 
 

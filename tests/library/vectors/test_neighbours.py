@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from citewell.collection.local import LocalCollection
 from citewell.library import Library
 from citewell.library.vectors import store as vectors
 from citewell.library.vectors.encode import encode
 from citewell.library.vectors.neighbours import Neighbours, refresh
-from citewell.library.vectors.search import Near
+from citewell.library.vectors.search import VectorSearch
 from citewell.library.vectors.store import Shelf, quantised
 from citewell.models import encoder
 from citewell.papers import Query
@@ -50,9 +51,9 @@ def anything(papers: np.ndarray) -> np.ndarray:
     return np.ones(len(papers), bool)
 
 
-def near(shelf: Shelf, live: np.ndarray, use: bool = True) -> Near:
+def near(shelf: Shelf, live: np.ndarray, use: bool = True) -> VectorSearch:
     parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in shelf.segments()]
-    return Near(parts, Neighbours.open(shelf) if use else None)
+    return VectorSearch(parts, Neighbours.open(shelf) if use else None)
 
 
 def found(
@@ -235,7 +236,7 @@ def test_a_large_library_gets_one_when_it_is_encoded(tmp_path: Path, monkeypatch
     library.reload()
 
     def first(title: str) -> str:
-        best = int(Dense("letters", size=5).rank(Request(library, Query(title=title))).papers[0])
+        best = int(Dense("letters", size=5).retrieve(Request(LocalCollection(library), Query(title=title))).papers[0])
         return library.store.papers([best])[best].id
 
     assert first("boat 77") == "p77"
