@@ -16,7 +16,7 @@ from pathlib import Path
 from citewell.evaluate.claims import Marked, articles, average_precision, cued, measured, passages, thought, threshold_for
 from citewell.evaluate.sets import DataSet
 from citewell.models.claims import KINDS, Claims, kind_of, load
-from citewell.text.unmarked import marked, woven
+from citewell.text.citation_removal import has_citation, has_integral_citation
 
 
 def main() -> None:
@@ -55,8 +55,8 @@ def _whole(dataset: DataSet, folder: Path) -> None:
 
 def _left_out(found: Sequence[Marked]) -> str:
     texts = [(text, ok) for each in found for text, ok in zip(each.passage.sentences, each.judged, strict=True)]
-    words = sum(woven(text) for text, _ in texts)
-    cite = sum(marked(text) for text, _ in texts)
+    words = sum(has_integral_citation(text) for text, _ in texts)
+    cite = sum(has_citation(text) for text, _ in texts)
     count = sum(ok for _, ok in texts)
     return f"{len(texts):,} sentences of which {count:,} count; of {cite:,} that cite {words:,} need the mark as a word"
 

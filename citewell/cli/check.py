@@ -142,7 +142,7 @@ def _print_tables(audited: Sequence[tuple[str, Draft, Sequence[Finding]]]) -> No
     from rich.text import Text
 
     from citewell.draft.reports import path_of
-    from citewell.text.marks import shortened
+    from citewell.text.citation_contexts import shorten_context
 
     styles = {"error": "bold red", "warning": "yellow", "note": "cyan"}
     console = Console(soft_wrap=True, highlight=False)
@@ -152,7 +152,7 @@ def _print_tables(audited: Sequence[tuple[str, Draft, Sequence[Finding]]]) -> No
             said = f"{finding.message} [{finding.kind}]"
             console.print(Text.assemble((where, "bold"), (f"{finding.level}: ", styles[finding.level]), said))
             if finding.context:
-                console.print(Text(f"    {shortened(finding.context)}", style="dim"))
+                console.print(Text(f"    {shorten_context(finding.context)}", style="dim"))
             for each in finding.suggestions:
                 paper = each.paper
                 line = " \u00b7 ".join(filter(None, (paper.title, byline(paper), paper.id)))

@@ -18,7 +18,7 @@ from citewell.papers import TARGET_MARK, Place, Query
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import DEFAULT, pipeline
 from citewell.pipeline.results import Results
-from citewell.text.marks import shortened
+from citewell.text.citation_contexts import shorten_context
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -240,7 +240,7 @@ def print_tables(answers: Sequence[Answer], console: Console | None = None) -> N
         table.add_column(ratio=2)
         for s in answer.suggestions:
             paper = Text.assemble((s.paper.title or s.paper.id, "bold"), "\n", (byline(s.paper), ""), "\n", (s.paper.id, "dim"))
-            quotes = [f"“{shortened(sentence.text, _QUOTE_WIDTH)}”" for sentence in s.sentences]
+            quotes = [f"“{shorten_context(sentence.text, _QUOTE_WIDTH)}”" for sentence in s.sentences]
             reasons = [reason.text for reason in s.reasons if not reason.detail]
             table.add_row(str(s.rank), paper, Text("\n".join((*quotes, *reasons))))
         console.print(table)
@@ -257,7 +257,7 @@ def _heading(answer: Answer) -> str:
     match query.task:
         case "local":
             gap = answer.asked.gap if answer.asked is not None else None
-            return f"{at or 'At the gap: '}{shortened(gap.context if gap is not None else query.context)}"
+            return f"{at or 'At the gap: '}{shorten_context(gap.context if gap is not None else query.context)}"
         case "paragraph":
-            return f"{at}For the paragraph: {shortened(query.context)}"
-    return f"For the whole of: {query.title or shortened(query.abstract)}"
+            return f"{at}For the paragraph: {shorten_context(query.context)}"
+    return f"For the whole of: {query.title or shorten_context(query.abstract)}"

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, field
 
 from citewell.draft.source_text import SourceText
 from citewell.papers import OTHER_MARK, Citation, Draft, DraftSentence, Paragraph, Place
-from citewell.text.marks import contexts
+from citewell.text.citation_contexts import citation_contexts
 from citewell.text.sentences import sentence_spans
 
 _WORDS = re.compile(r"\s+|\S+")
@@ -115,7 +115,7 @@ class DraftBuilder:
         """Add only the citations and gaps of a block; returns its text."""
         text = block.readable()
         if text:
-            for context in contexts(text, [(mark.at, mark.at + len(OTHER_MARK), []) for mark in block.marks]):
+            for context in citation_contexts(text, [(mark.at, mark.at + len(OTHER_MARK), []) for mark in block.marks]):
                 mark = block.marks[int(context.id)]
                 citation = Citation(context.text, self.source.place(mark.begin, mark.end), mark.keys, mark.note)
                 self._citations.append((mark.begin, citation))

@@ -8,7 +8,7 @@ from citewell.library import Library
 from citewell.papers import Paper, Query, Ranking
 from citewell.pipeline.pipeline import Pipeline
 from citewell.ranking.request import Request
-from citewell.text.places import sentence_places
+from citewell.text.offsets import sentence_offsets
 
 _PUBMED = "http://www.ncbi.nlm.nih.gov/pubmed/"
 
@@ -40,7 +40,7 @@ class Answers:
         ranking = self._pipeline.sentences(request, papers_ranked, list(papers))
         chosen = list(zip(ranking.papers.tolist(), ranking.places.tolist(), strict=True))[: self._size]
         sentences = self._library.store.quotable(list({num: None for num, _ in chosen}))
-        places = {num: sentence_places(papers[num], here) for num, here in sentences.items()}
+        places = {num: sentence_offsets(papers[num], here) for num, here in sentences.items()}
         found = []
         for num, at in chosen:
             section, begin, end = places[num][at]

@@ -22,8 +22,8 @@ from citewell.models.claims import Claims, Passage, Thresholds, judged
 from citewell.papers import Paper
 from citewell.sources import jats
 from citewell.sources.source import Source
+from citewell.text.citation_removal import has_citation, remove_citations
 from citewell.text.sentences import split_sentences
-from citewell.text.unmarked import marked, unmarked
 
 CUES = re.compile(
     r"\bet al\b|\bstud(?:y|ies) (?:have|has|show|suggest|demonstrat|report|found|indicat)"
@@ -92,7 +92,7 @@ def _sections(paper: Paper) -> Iterator[Marked]:
 
 def of_sentences(sentences: Sequence[str], section: str, paper: str = "", year: int = 0) -> Marked:
     """A passage of sentences with their citations as marks."""
-    cites = np.array([marked(each) for each in sentences], bool)
+    cites = np.array([has_citation(each) for each in sentences], bool)
     return Marked(Passage(sentences, section), cites, np.array([judged(each) for each in sentences], bool), paper, year)
 
 
@@ -104,7 +104,7 @@ def thought(model: Claims, found: Sequence[Marked]) -> tuple[Labels, Floats]:
 
 def cued(found: Sequence[Marked]) -> Floats:
     """The same sentences by the baseline: how many cues each has."""
-    counts = [np.array([len(CUES.findall(unmarked(text))) for text in each.passage.sentences], float) for each in found]
+    counts = [np.array([len(CUES.findall(remove_citations(text))) for text in each.passage.sentences], float) for each in found]
     return _taken(found, counts)
 
 

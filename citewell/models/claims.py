@@ -3,8 +3,8 @@
 Its first part adds up a weight for each word and pair of words of a sentence, and one for each word in its kind of section; the
 weights lie in a table that words reach by their hash. Its second part, a few trees, corrects that sum by those of the sentences
 before and after, by the section, and by plain counts. Citations are taken out of every sentence before it is read
-(`citewell.text.unmarked`). Where a sentence stands in its paragraph is not asked, nor whether its neighbours cite: in what it
-learned from every paragraph cites, but never its first sentence, and that would be all it took from them.
+(`citewell.text.citation_removal`). Where a sentence stands in its paragraph is not asked, nor whether its neighbours
+cite: in what it learned from every paragraph cites, but never its first sentence, and that would be all it took from them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import numpy.typing as npt
 from citewell.errors import CitewellError
 from citewell.models import weights
 from citewell.models.trees import Trees
+from citewell.text.citation_removal import has_integral_citation, remove_citations
 from citewell.text.sentences import split_sentences
-from citewell.text.unmarked import unmarked, woven
 
 NAME = "claims"
 WORDS, TREES, THRESHOLDS = "words.npz", "trees.npz", "thresholds.json"
@@ -88,9 +88,14 @@ def judged(sentence: str) -> bool:
     """Whether something can be said of it: a whole sentence, in which no citation is a word that the others need."""
     if len(sentence) > LONGEST:
         return False
-    words = unmarked(sentence)
+    words = remove_citations(sentence)
     whole = words.count("(") == words.count(")") and words.count("[") == words.count("]")
-    return whole and len(words.split()) >= _FEWEST_WORDS and not woven(sentence) and len(split_sentences(words)) == 1
+    return (
+        whole
+        and len(words.split()) >= _FEWEST_WORDS
+        and not has_integral_citation(sentence)
+        and len(split_sentences(words)) == 1
+    )
 
 
 def kind_of(section: str) -> str:
@@ -172,14 +177,14 @@ class Claims:
         """The words and pairs of words that speak most for a citation."""
         table, _ = self._words
         kind = kind_of(section)
-        found = {term: table[crc32(term.encode()) % len(table)] for term in terms(unmarked(sentence[:LONGEST]), kind)}
+        found = {term: table[crc32(term.encode()) % len(table)] for term in terms(remove_citations(sentence[:LONGEST]), kind)}
         best = sorted(found, key=lambda term: -found[term])
         return [term for term in best if found[term] > 0 and _WORDS.fullmatch(term)][:most]
 
     def _rows(self, passage: Passage) -> Floats:
         weights, bias = self._words
         kind = kind_of(passage.section)
-        said = [unmarked(sentence[:LONGEST]) for sentence in passage.sentences]
+        said = [remove_citations(sentence[:LONGEST]) for sentence in passage.sentences]
         return table(said, np.array([summed(each, kind, weights, bias) for each in said]), kind)
 
 

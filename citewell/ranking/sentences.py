@@ -11,7 +11,7 @@ from citewell.papers import QuotedSentence, Sentence
 from citewell.ranking.request import Request
 from citewell.text.analysis import terms
 from citewell.text.idf import idf
-from citewell.text.places import Place, sentence_places
+from citewell.text.offsets import SentenceOffsets, sentence_offsets
 from citewell.types import Float32Array, Float64Array, IntArray, PaperNumbers
 
 _K1, _B = 1.2, 0.75
@@ -36,7 +36,7 @@ def quote(request: Request, papers: Sequence[int], ranking: SentenceRanking, mos
     query = terms(request.query.text())
     quotes: dict[int, list[QuotedSentence]] = {number: [] for number in papers}
     for number, here in sentences.items():
-        places = sentence_places(records[number], here)
+        places = sentence_offsets(records[number], here)
         for at, score in chosen[number]:
             words = [word for term, (word, _) in terms(here[at].text).items() if term in query]
             around = [here[near].text if _same_section(places, at, near) else "" for near in (at - 1, at + 1)]
@@ -44,7 +44,7 @@ def quote(request: Request, papers: Sequence[int], ranking: SentenceRanking, mos
     return quotes
 
 
-def _same_section(places: Sequence[Place], at: int, near: int) -> bool:
+def _same_section(places: Sequence[SentenceOffsets], at: int, near: int) -> bool:
     """Whether there is a sentence `near`, in the same section as the one `at`."""
     return 0 <= near < len(places) and places[near].section == places[at].section
 

@@ -17,7 +17,7 @@ from citewell.models import encoder, weights
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Ranking, Reason
 from citewell.pipeline.contract import Explanations, Requirement, Retriever, Vectors, Weights
 from citewell.ranking.request import Request
-from citewell.text.marks import near_mark, shortened
+from citewell.text.citation_contexts import near_mark, shorten_context
 from citewell.types import Float32Array, PaperNumbers
 
 FORMS = {
@@ -101,7 +101,7 @@ class Dense(Retriever):
         for at in np.argsort(-cosines, kind="stable").tolist():
             number, text = contexts[at]
             if number not in quotes:
-                quotes[number] = [Reason("similarity", f"{start}: “{shortened(text, _QUOTE_WIDTH, target)}”", [text])]
+                quotes[number] = [Reason("similarity", f"{start}: “{shorten_context(text, _QUOTE_WIDTH, target)}”", [text])]
         return quotes
 
     def query_vector(self, request: Request) -> Float32Array:

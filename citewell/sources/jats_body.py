@@ -14,7 +14,7 @@ from lxml.etree import _Element
 
 from citewell.papers import Context, Reference, Sentence
 from citewell.sources.xml import text, text_at
-from citewell.text.marks import Span, contexts, mask_all
+from citewell.text.citation_contexts import CitationSpan, citation_contexts, mask_citations
 from citewell.text.sentences import split_sentences
 
 _NOT_PROSE = ("table", "supplementary-material", "media", "table-wrap-foot", "fn", "fn-group", "disp-formula", "ref-list")
@@ -72,8 +72,8 @@ def full_text(body: _Element, cited: list[Cited]) -> tuple[list[Sentence], list[
         words, spans = _marked(paragraph, places, cited)
         if not words or words.startswith("DOI: http"):
             continue
-        sentences += [Sentence(sentence, section) for sentence in split_sentences(mask_all(words, spans))]
-        found += [context for context in contexts(words, spans, section, first_id=number) if context.cited]
+        sentences += [Sentence(sentence, section) for sentence in split_sentences(mask_citations(words, spans))]
+        found += [context for context in citation_contexts(words, spans, section, first_id=number) if context.cited]
         number += len(spans)
     return sentences, found
 
@@ -91,7 +91,7 @@ def _paragraphs(body: _Element) -> list[tuple[_Element, str]]:
     return found
 
 
-def _marked(paragraph: _Element, places: dict[str, int], cited: list[Cited]) -> tuple[str, list[Span]]:
+def _marked(paragraph: _Element, places: dict[str, int], cited: list[Cited]) -> tuple[str, list[CitationSpan]]:
     """The text of a paragraph and where it cites what."""
     for block in [*paragraph.iter(*_BLOCKS)]:
         if block is not paragraph and not _plain_formula(block):
@@ -173,7 +173,7 @@ def _between(first: _Mark, last: _Mark) -> range:
     return range(begin + 1, end) if 1 < end - begin == last.number - first.number < _LONGEST_RANGE else range(0)
 
 
-def _span(words: str, mark: _Mark, cited: list[Cited]) -> Span:
+def _span(words: str, mark: _Mark, cited: list[Cited]) -> CitationSpan:
     """The mark with the brackets round it, and the works it cites."""
     start, end = mark.start, mark.end
     for left, right in ("()", "[]"):

@@ -15,7 +15,7 @@ from citewell.identifiers import canonical
 from citewell.papers import Paper, Reference, Sentence
 from citewell.sources.clean import Json, mapping, names, sequence, strings, text, unique, year
 from citewell.sources.json_records import decode
-from citewell.text.marks import Span, contexts, mask_all
+from citewell.text.citation_contexts import CitationSpan, citation_contexts, mask_citations
 from citewell.text.sentences import split_sentences
 
 _PARSES = ("pdf_parse", "latex_parse", "grobid_parse")
@@ -92,15 +92,15 @@ def _add_paragraphs(paper: Paper, paragraphs: Iterable[Paragraph], entries: dict
     for paragraph in paragraphs:
         spans = _joined(paragraph, known)
         section = paragraph.section
-        paper.sentences += [Sentence(each, section) for each in split_sentences(text(mask_all(paragraph.text, spans)))]
-        for context in contexts(paragraph.text, spans, section, marks):
+        paper.sentences += [Sentence(each, section) for each in split_sentences(text(mask_citations(paragraph.text, spans)))]
+        for context in citation_contexts(paragraph.text, spans, section, marks):
             if context.cited:
                 context.text = text(context.text)
                 paper.contexts.append(context)
         marks += len(spans)
 
 
-def _joined(paragraph: Paragraph, entries: dict[str, Reference]) -> list[Span]:
+def _joined(paragraph: Paragraph, entries: dict[str, Reference]) -> list[CitationSpan]:
     """Citations with nothing but punctuation between them are one place that cites several works."""
     places: list[tuple[int, int, dict[str, None]]] = []
     for start, end, key in paragraph.spans:

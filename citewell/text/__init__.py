@@ -1,1 +1,1 @@
-"""Text: analysis into terms, sentences, key terms, and the marks of citations."""
+"""Text: terms, sentences, key terms, citation marks, accents and the names of authors."""

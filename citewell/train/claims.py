@@ -26,7 +26,7 @@ from citewell.evaluate.claims import Marked, best_threshold, figures, passages, 
 from citewell.evaluate.sets import DataSet
 from citewell.models.claims import FEATURES, LONGEST, THRESHOLDS, TREES, WORDS, Claims, kind_of, packed, places, table, unpacked
 from citewell.models.trees import Trees
-from citewell.text.unmarked import unmarked
+from citewell.text.citation_removal import remove_citations
 from citewell.train.card import CARD, LICENCE, write_json
 from citewell.train.monitoring import Unwatched, Watcher
 from citewell.train.recipe import ClaimsRecipe
@@ -54,7 +54,7 @@ class Lesson:
     @classmethod
     def of(cls, found: Sequence[Marked], recipe: ClaimsRecipe) -> Lesson:
         random = np.random.default_rng(recipe.seed)
-        said = [[unmarked(sentence[:LONGEST]) for sentence in each.passage.sentences] for each in found]
+        said = [[remove_citations(sentence[:LONGEST]) for sentence in each.passage.sentences] for each in found]
         kinds = ["" if random.random() < recipe.unsectioned else kind_of(each.passage.section) for each in found]
         sizes = [len(each) for each in said]
         return cls(

@@ -24,7 +24,7 @@ from citewell.library.vectors.store import Floats, Numbers, Shelf, quantised, re
 from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
-from citewell.text.marks import near_mark
+from citewell.text.citation_contexts import near_mark
 
 SENTENCES = "sentences"
 """The text of which a paper has a vector for each sentence."""

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.evaluate.claims import of_sentences
+from citewell.text.citation_removal import has_citation, has_integral_citation, remove_citations
 from citewell.text.sentences import split_sentences
-from citewell.text.unmarked import marked, unmarked, woven
 
 ELIFE = Path(__file__).parents[3] / "shared" / "data" / "elife"
 
@@ -70,8 +70,8 @@ def test_a_citation_leaves_nothing_behind(words: list[str], data: st.DataObject)
     cited = sentence
     for at in places:
         cited = f"{cited[:at]}{data.draw(st.sampled_from(FORMS))}{cited[at:]}"
-    assert marked(cited)
-    assert unmarked(cited) == sentence
+    assert has_citation(cited)
+    assert remove_citations(cited) == sentence
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_citation_leaves_nothing_behind(words: list[str], data: st.DataObject)
     ],
 )
 def test_what_else_stands_in_the_brackets_stays(cited: str, left: str) -> None:
-    assert unmarked(cited) == left
+    assert remove_citations(cited) == left
 
 
 @pytest.mark.parametrize(
@@ -100,19 +100,19 @@ def test_what_else_stands_in_the_brackets_stays(cited: str, left: str) -> None:
     ],
 )
 def test_a_citation_that_is_a_word_is_told(sentence: str) -> None:
-    assert woven(sentence)
+    assert has_integral_citation(sentence)
     assert not of_sentences([sentence], "").judged[0]
 
 
 def test_one_that_is_none_is_not() -> None:
-    assert not woven("Boats OTHERCIT drift, and gulls ( OTHERCIT ) do not.")
-    assert not woven("Boats drift by night.")
+    assert not has_integral_citation("Boats OTHERCIT drift, and gulls ( OTHERCIT ) do not.")
+    assert not has_integral_citation("Boats drift by night.")
 
 
 @given(st.text(max_size=300))
 def test_any_text_is_tidied_once_for_all(text: str) -> None:
-    assert unmarked(unmarked(text)) == unmarked(text)
-    assert not marked(unmarked(f"{text} OTHERCIT {text}"))
+    assert remove_citations(remove_citations(text)) == remove_citations(text)
+    assert not has_citation(remove_citations(f"{text} OTHERCIT {text}"))
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def elife() -> list[tuple[str, bool]]:
 @pytest.mark.realdata
 @pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
 def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not(elife: list[tuple[str, bool]]) -> None:
-    texts = {kind: [unmarked(text) for text, cites in elife if cites is kind] for kind in (True, False)}
+    texts = {kind: [remove_citations(text) for text, cites in elife if cites is kind] for kind in (True, False)}
     assert min(map(len, texts.values())) > 3000
     for name, pattern in TRACES.items():
         cited, uncited = (np.mean([bool(re.search(pattern, text)) for text in texts[kind]]) for kind in (True, False))
@@ -150,7 +150,7 @@ def test_nothing_can_be_learned_from_where_a_citation_stood(elife: list[tuple[st
     cited = [f"{text[:-1]}{draw.choice(forms)}." if here else text for text, here in zip(plain, put, strict=True)]
     assert len(set(forms)) > 20
     assert told_apart([text.replace("OTHERCIT", "") for text in cited], put) > 0.99
-    assert told_apart([unmarked(text) for text in cited], put) < 0.54
+    assert told_apart([remove_citations(text) for text in cited], put) < 0.54
 
 
 def told_apart(texts: list[str], kinds: npt.NDArray[np.bool_]) -> float:

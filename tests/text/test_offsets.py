@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citewell.papers import Paper, Sentence
-from citewell.text.places import BODY, Place, sentence_places
+from citewell.text.offsets import BODY, SentenceOffsets, sentence_offsets
 from citewell.text.sentences import split_sentences
 
 ABSTRACT = "Boats move. Gulls are mistaken for boats. Boats move.  Tides come\ntwice a day."
@@ -25,7 +25,7 @@ def text_of(paper: Paper, sentences: list[Sentence], section: str) -> str:
 
 def test_a_sentence_that_comes_twice_has_two_places() -> None:
     sentences = [Sentence(text, "abstract") for text in split_sentences(ABSTRACT)]
-    places = sentence_places(Paper("Boats", ABSTRACT), sentences)
+    places = sentence_offsets(Paper("Boats", ABSTRACT), sentences)
     assert [ABSTRACT[begin:end] for _, begin, end in places] == [sentence.text for sentence in sentences]
     assert [place.begin for place in places] == [0, 12, 42, 55]
 
@@ -39,12 +39,12 @@ def test_full_text_counts_within_its_own_section() -> None:
         Sentence("All of them stood.", "2 Methods"),
         Sentence("Piers stand on.", "abstract"),
     ]
-    assert sentence_places(paper, sentences) == [
-        Place("title", 0, 17),
-        Place("abstract", 0, 12),
-        Place("2 Methods", 0, 18),
-        Place("2 Methods", 19, 37),
-        Place(BODY, 31, 46),
+    assert sentence_offsets(paper, sentences) == [
+        SentenceOffsets("title", 0, 17),
+        SentenceOffsets("abstract", 0, 12),
+        SentenceOffsets("2 Methods", 0, 18),
+        SentenceOffsets("2 Methods", 19, 37),
+        SentenceOffsets(BODY, 31, 46),
     ], "what is called abstract and does not stand there is full text without a section"
 
 
@@ -53,13 +53,13 @@ def test_the_text_at_a_place_is_the_sentence(title: str, own: list[str], more: l
     paper = Paper(title, " ".join(own))
     sentences = [Sentence(text, "abstract") for text in split_sentences(paper.abstract)]
     sentences += [Sentence(text, section) for text, section in more]
-    for sentence, (section, begin, end) in zip(sentences, sentence_places(paper, sentences), strict=True):
+    for sentence, (section, begin, end) in zip(sentences, sentence_offsets(paper, sentences), strict=True):
         assert text_of(paper, sentences, section)[begin:end] == sentence.text
 
 
 @given(words.map(lambda text: text * 4))
 def test_the_sentences_of_an_abstract_follow_one_another(abstract: str) -> None:
     sentences = [Sentence(text, "abstract") for text in split_sentences(abstract)]
-    places = sentence_places(Paper("", abstract), sentences)
+    places = sentence_offsets(Paper("", abstract), sentences)
     assert all(before.end <= after.begin for before, after in pairwise(places))
     assert {place.section for place in places} <= {"abstract"}

@@ -3,7 +3,7 @@
 import time
 
 from citewell.papers import Reference
-from citewell.text.marks import contexts, mask_all
+from citewell.text.citation_contexts import citation_contexts, mask_citations
 from citewell.text.sentences import split_sentences
 
 ONE, TWO = [Reference(["doi:10.1/1"])], [Reference(["doi:10.1/2"])]
@@ -11,18 +11,18 @@ ONE, TWO = [Reference(["doi:10.1/1"])], [Reference(["doi:10.1/2"])]
 
 def test_a_context_is_the_sentence_and_its_neighbours() -> None:
     text = "First of all. It was shown [1] and [2]. Others follow. Not this one."
-    first, second = contexts(text, [(27, 30, ONE), (35, 38, TWO)], "Introduction", first_id=5)
+    first, second = citation_contexts(text, [(27, 30, ONE), (35, 38, TWO)], "Introduction", first_id=5)
     assert first.text == "First of all. It was shown TARGETCIT and OTHERCIT . Others follow."
     assert second.text == "First of all. It was shown OTHERCIT and TARGETCIT . Others follow."
     assert (first.cited, second.cited, first.section, first.id, second.id) == (ONE, TWO, "Introduction", "5", "6")
-    assert mask_all(text, [(27, 30, ONE)]) == "First of all. It was shown OTHERCIT and [2]. Others follow. Not this one."
+    assert mask_citations(text, [(27, 30, ONE)]) == "First of all. It was shown OTHERCIT and [2]. Others follow. Not this one."
 
 
 def test_a_text_without_sentences_gives_windows_of_bounded_length() -> None:
     count = 20_000
     spans = [(number * 8 + 4, number * 8 + 7, ONE) for number in range(count)]
     started = time.process_time()
-    found = contexts("but [1] " * count, spans)
+    found = citation_contexts("but [1] " * count, spans)
     assert len(found) == count
     assert max(len(each.text) for each in found) < 4000
     assert all(each.text.count("TARGETCIT") == 1 for each in found)
