@@ -27,7 +27,6 @@ from citewell.library.vectors.encode import CONTEXTS, paper_texts
 from citewell.library.vectors.search import VectorSearch, open_vectors
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper, Ranking, Sentence
-from citewell.ranking.top_k import rank
 from citewell.types import Array, Float32Array, Float64Array, IntArray, Mask, PaperNumbers
 
 _REMEMBERED = 8
@@ -100,8 +99,7 @@ class LocalCollection:
         search = self._vectors(vectors)
         if search is None:
             return Ranking.empty()
-        papers, cosines = search.nearest(query, k, lambda papers: self.passes(papers, filters))
-        return rank(papers, cosines, k)
+        return Ranking(*search.nearest(query, k, lambda papers: self.passes(papers, filters)))
 
     def cosines(self, vectors: VectorSet, query: Float32Array, papers: PaperNumbers) -> Float32Array:
         search = self._vectors(vectors)

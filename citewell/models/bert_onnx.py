@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
+from citewell.models.torch_file import read_torch_file
 
 CONFIG, WEIGHTS, OLD_WEIGHTS = "config.json", "model.safetensors", "pytorch_model.bin"
 _OPSET = 17
@@ -77,16 +78,10 @@ def _tensors(folder: Path) -> Tensors:
     from safetensors.numpy import load_file
 
     path = folder / WEIGHTS
-    found = load_file(path) if path.is_file() else _unpickled(folder / OLD_WEIGHTS)
+    found = load_file(path) if path.is_file() else read_torch_file(folder / OLD_WEIGHTS)
     # Old files call the scale and shift of a norm by other names.
     names = {name: name.removeprefix("bert.").replace("LayerNorm.gamma", "LayerNorm.weight") for name in found}
     return {names[name].replace("LayerNorm.beta", "LayerNorm.bias"): value.astype(np.float32) for name, value in found.items()}
-
-
-def _unpickled(path: Path) -> dict[str, npt.NDArray[Any]]:
-    import torch
-
-    return {name: tensor.float().numpy() for name, tensor in torch.load(path, "cpu", weights_only=True).items()}
 
 
 class _Nodes:

@@ -1,6 +1,6 @@
 """Models of BERT's kind in Hugging Face's layout, as they are downloaded: made into what is served, once, and kept.
 
-Read are ``config.json``, the weights (``model.safetensors``, or ``pytorch_model.bin`` where torch is installed), the tokeniser
+Read are ``config.json``, the weights (``model.safetensors`` or ``pytorch_model.bin``), the tokeniser
 (``tokenizer.json``, or ``vocab.txt``) and, where sentence-transformers has left it, ``1_Pooling/config.json``, which tells
 whether a text's vector is that of its first token (SPECTER, SciNCL) or the mean of all.
 """

@@ -45,7 +45,7 @@ class Results(Sequence[Suggestion]):
         return iter(self.suggestions)
 
     def __repr__(self) -> str:
-        lines = [f"{len(self)} suggestions by {self.pipeline!r} for a {self.query.task} query"]
+        lines = [f"{len(self)} suggestion{'' if len(self) == 1 else 's'} by {self.pipeline!r} for a {self.query.task} query"]
         lines += [f"{each.rank:>3}  {each.score:8.3f}  {_title(each)}" for each in self]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 

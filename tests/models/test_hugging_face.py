@@ -16,7 +16,8 @@ from citewell.models import cross_encoder, encoder, hugging_face
 from citewell.models.inputs import PaperText
 from citewell.papers import Query
 from citewell.pipeline.pipeline import Pipeline
-from citewell.rerank.cross_encoder import CrossEncoder
+from citewell.rerank.cross_encoder import Rerank
+from citewell.retrieve.bm25 import BM25
 from citewell.retrieve.dense import Dense
 
 onnx = pytest.importorskip("onnx")
@@ -146,7 +147,7 @@ def test_an_encoder_is_served_as_it_was_downloaded(models: Path) -> None:
 @pytest.mark.parametrize(("outputs", "pooler"), [(1, False), (1, True), (2, True)])
 def test_a_cross_encoder_is_served_as_it_was_downloaded(models: Path, outputs: int, pooler: bool) -> None:
     written(models / "judge", tensors := drawn(outputs, pooler))
-    assert Pipeline("", "", (CrossEncoder("judge"),)).missing_weights() == []
+    assert Pipeline.of(BM25(), Rerank("judge")).missing_weights() == []
     made = cross_encoder.load("judge")
     papers = [PaperText("harbour"), PaperText("tides gulls"), PaperText("boats")]
     asked = [2, 10, 12, 3, 5, 3]
@@ -196,7 +197,7 @@ def test_what_cannot_be_read_is_said_in_one_line(models: Path) -> None:
         encoder.load("mute")
 
 
-def test_weights_that_only_torch_can_read(models: Path) -> None:
+def test_weights_that_torch_has_written(models: Path) -> None:
     folder = written(models / "pickled", tensors := drawn())
     (folder / "model.safetensors").unlink()
     torch = pytest.importorskip("torch")
