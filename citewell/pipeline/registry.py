@@ -63,8 +63,13 @@ def definitions() -> Mapping[str, Mapping[str, Any]]:
     """Every named pipeline as data, in order."""
     known: dict[str, Any] = {}
     for plugin in plugins("citewell.pipelines").values():
-        given = plugin.load()
-        known |= _checked(given() if callable(given) else given, f"the {plugin}")
+        try:
+            given = plugin.load()
+            known |= _checked(given() if callable(given) else given, f"the {plugin}")
+        except CitewellError as error:
+            if plugin.own:
+                raise
+            print(f"citewell: {error}", file=sys.stderr)  # the other pipelines still work
     return known | _user_definitions(os.environ.get("CITEWELL_PIPELINES", ""))
 
 

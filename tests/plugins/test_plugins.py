@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import subprocess
 import sys
@@ -48,6 +49,32 @@ def test_add_uses_the_reader_of_another_package(tmp_path: Path) -> None:
     without = citewell("add", table, path=tmp_path, library=tmp_path / "library")
     assert without.returncode == 1
     assert "no format that citewell reads" in without.stderr
+
+
+def test_suggest_uses_the_stage_and_the_pipeline_of_another_package(tmp_path: Path) -> None:
+    table, library = tmp_path / "papers.txt", tmp_path / "library"
+    table.write_text(TABLE)
+    citewell("add", table, path=PACKAGE, library=library)
+
+    def titles(*options: object) -> list[str]:
+        command = ("suggest", "--title", "anything", "--pipeline", "newest", "--json", *options)
+        suggested = citewell(*command, path=PACKAGE, library=library)
+        assert suggested.returncode == 0, suggested.stderr
+        return [each["title"] for each in json.loads(suggested.stdout)["suggestions"]]
+
+    assert titles() == ["Tides move the boats", "Counting boats in the harbour"]
+    assert titles("--before", 2018) == ["Counting boats in the harbour"], "the stage knows nothing of filters"
+
+
+@pytest.mark.parametrize("value", ["not_there_at_all", "frail:PIPELINES"])
+def test_broken_pipelines_of_a_package_cost_one_line(value: str, tmp_path: Path) -> None:
+    folder = install(tmp_path / "site", "frail", "PIPELINES = {'x': 3}\n", f"[citewell.pipelines]\nfrail = {value}\n")
+    (tmp_path / "refs.bib").write_text(BIB)
+    citewell("add", tmp_path / "refs.bib", path=folder, library=tmp_path / "library")
+    suggested = citewell("suggest", "--title", "boats", "--pipeline", "bm25", path=folder, library=tmp_path / "library")
+    assert suggested.returncode == 0 and "Counting boats" in suggested.stdout
+    (line,) = suggested.stderr.splitlines()
+    assert "frail" in line
 
 
 BROKEN = {
