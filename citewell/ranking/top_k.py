@@ -16,11 +16,16 @@ def rank(papers: PaperNumbers, scores: Float64Array | Float32Array, k: int | Non
     return Ranking(papers[order], scores[order].astype(np.float32))
 
 
-def rank_first(papers: PaperNumbers, scores: Float64Array, rest: PaperNumbers) -> Ranking:
-    """Re-ranked papers by their scores, followed by the rest in its order, with scores below all of theirs."""
+def rank_first(papers: PaperNumbers, scores: Float64Array, rest: PaperNumbers, floor: float = 0.0) -> Ranking:
+    """Re-ranked papers by their scores, followed by the rest in its order, with scores below all of theirs and the `floor`."""
     order = np.lexsort((papers, -scores))
-    below = float(scores.min(initial=0.0)) - 1.0 - np.arange(len(rest)) / max(1, len(rest))
-    return Ranking(np.concatenate([papers[order], rest]), np.concatenate([scores[order], below]).astype(np.float32))
+    tail = float(scores.min(initial=floor)) - 1.0 - np.arange(len(rest)) / max(1, len(rest))
+    return Ranking(np.concatenate([papers[order], rest]), np.concatenate([scores[order], tail]).astype(np.float32))
+
+
+def below(ranking: Ranking) -> float:
+    """A floor under all scores of a ranking."""
+    return float(ranking.scores.min()) - 1e-3 if len(ranking.scores) else 0.0
 
 
 def unique_in_order(papers: PaperNumbers) -> PaperNumbers:

@@ -13,7 +13,7 @@ from citewell.models.onnx import MODEL
 from citewell.papers import Ranking, Reason
 from citewell.pipeline.contract import Explanations, Requirement, Reranker, Weights
 from citewell.ranking.request import Request
-from citewell.ranking.top_k import rank_first
+from citewell.ranking.top_k import below, rank_first
 from citewell.types import Float32Array, Float64Array, PaperNumbers
 
 
@@ -37,7 +37,7 @@ class TopReranker(Reranker):
         scores = self.score(request, top)
         combined = self.combine(request, before, np.nan_to_num(scores.astype(np.float64)))
         trace = dict(zip(top.tolist(), scores.tolist(), strict=True))
-        return rank_first(top, combined, rest)._replace(trace=trace)
+        return rank_first(top, combined, rest, below(ranking))._replace(trace=trace)
 
     def combine(self, request: Request, before: Float64Array, scores: Float64Array) -> Float64Array:
         """What the papers are ranked by, from their scores before and the scores of this stage."""

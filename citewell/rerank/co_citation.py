@@ -16,7 +16,7 @@ from citewell.expand.proximity import path_counts, shared_neighbours
 from citewell.papers import Ranking, Reason
 from citewell.pipeline.contract import Explanations, Reranker
 from citewell.ranking.request import Request
-from citewell.ranking.top_k import rank_first
+from citewell.ranking.top_k import below, rank_first
 from citewell.types import PaperNumbers
 
 
@@ -43,7 +43,8 @@ class CoCitation(Reranker):
         seeds = papers[: self.seeds]
         shares = np.exp(scores[: self.seeds] - scores.max(initial=-np.inf))
         near = shared_neighbours(request.collection, "cited_by", "cites", seeds, shares / shares.sum(), papers)
-        return rank_first(papers, scores + weight * np.log1p(near), ranking.papers[self.depth :])._replace(trace=seeds)
+        boosted = scores + weight * np.log1p(near)
+        return rank_first(papers, boosted, ranking.papers[self.depth :], below(ranking))._replace(trace=seeds)
 
     def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
         """For each paper the top paper with which it is co-cited most often."""

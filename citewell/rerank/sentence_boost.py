@@ -17,7 +17,7 @@ from citewell.papers import Ranking
 from citewell.pipeline.contract import Requirement, Reranker
 from citewell.ranking.request import Request
 from citewell.ranking.sentences import SentenceRanking
-from citewell.ranking.top_k import rank_first
+from citewell.ranking.top_k import below, rank_first
 from citewell.rerank.sentence_cross_encoder import SentenceCrossEncoder, standardised
 from citewell.retrieve.sentences import Sentences
 
@@ -54,7 +54,7 @@ class SentenceBoost(Reranker):
             near = self._sentences.nearest_sentences(request, top.tolist())
             nearest = dict(zip(near.papers[::-1].tolist(), near.scores[::-1].tolist(), strict=True))
             scores += weight * np.array([nearest.get(number, 0.0) for number in top.tolist()])
-            return rank_first(top, scores, rest)
+            return rank_first(top, scores, rest, below(ranking))
         return ranking._replace(trace=None)
 
     def sentences(self, request: Request, ranking: Ranking, papers: Sequence[int]) -> SentenceRanking:
