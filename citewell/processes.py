@@ -10,6 +10,8 @@ import os
 import sys
 from pathlib import Path
 
+from citewell import threads
+
 _ROOT = str(Path(__file__).parents[1])
 
 
@@ -19,7 +21,10 @@ def command(function: str, *arguments: str) -> list[str]:
     return [sys.executable, "-P", "-c", f"from {module} import {name}; {name}()", *arguments]
 
 
-def environment() -> dict[str, str]:
-    """The environment in which the process finds this package, wherever the parent found it."""
+def environment(share: int | None = None) -> dict[str, str]:
+    """The environment in which the process finds this package, wherever the parent found it.
+
+    `share`: how many threads it may compute with, where its parent divides the cores between several.
+    """
     paths = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
-    return {**os.environ, "PYTHONPATH": paths}
+    return {**os.environ, **threads.environment(share), "PYTHONPATH": paths}

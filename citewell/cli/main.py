@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from citewell import __version__
+from citewell import __version__, threads
 from citewell.errors import CitewellError
 
 COMMANDS = (
@@ -40,6 +40,7 @@ def cli() -> None:
 
 
 def main() -> None:
+    threads.limit_libraries()  # before a command imports numpy
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from citewell import threads
 from citewell.errors import CitewellError
 from citewell.models import hugging_face, weights
 from citewell.models.inputs import Inputs, PaperText, Reader
@@ -46,7 +47,8 @@ class CrossEncoder:
         asked = self._reader.query(query)
         texts = [found[1:] for found in self._reader.papers(papers)]  # without a second opening token
         scores = np.zeros(len(texts), np.float32)
-        for places in by_length([len(asked) + len(text) for text in texts], _BATCH_TOKENS):
+
+        def score(places: npt.NDArray[np.int64]) -> None:
             longest = len(asked) + len(texts[places[0]])
             ids, mask, kinds = np.zeros((3, len(places), longest), np.int32)
             ids[:, : len(asked)] = asked
@@ -55,7 +57,11 @@ class CrossEncoder:
                 ids[row, len(asked) : end] = texts[place]
                 mask[row, :end] = 1
                 kinds[row, len(asked) : end] = 1
-            scores[places] = self._graph.scores(ids, mask, kinds)
+            scores[places] = graph.scores(ids, mask, kinds)
+
+        graph = self._graph
+        for _ in threads.ordered_map(score, by_length([len(asked) + len(text) for text in texts], _BATCH_TOKENS)):
+            pass
         return scores
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from citewell import threads
 from citewell.errors import CitewellError
 from citewell.models import hugging_face, static, weights
 from citewell.models.inputs import Inputs, PaperText, Reader
@@ -63,12 +64,16 @@ class Encoder:
 
     def _batches(self, tokens: Sequence[list[int]]) -> Iterator[tuple[npt.NDArray[np.int64], Vectors]]:
         """Vectors as they are made, of long texts first, each batch with the places of its texts."""
-        for places in by_length([len(each) for each in tokens], _BATCH_TOKENS):
+
+        def run(places: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Vectors]:
             ids, mask = np.zeros((2, len(places), len(tokens[places[0]])), np.int32)
             for row, place in enumerate(places.tolist()):
                 ids[row, : len(tokens[place])] = tokens[place]
                 mask[row, : len(tokens[place])] = 1
-            yield places, self._graph.vectors(ids, mask)
+            return places, graph.vectors(ids, mask)
+
+        graph = self._graph
+        return threads.ordered_map(run, by_length([len(each) for each in tokens], _BATCH_TOKENS))
 
 
 class PairEncoder(Encoder):

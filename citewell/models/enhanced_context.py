@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from citewell import threads
 from citewell.errors import CitewellError
 from citewell.models import weights
 from citewell.models.inputs import Inputs, Reader, window_start
@@ -173,14 +174,19 @@ class EnhancedContext:
         asked = self._asked(query)
         tokens = self._sight.texts([(paper.title, paper.abstract) for paper in papers])
         scores = np.zeros(len(papers), np.float32)
-        for places in by_length([len(each) for each in tokens], _BATCH_TOKENS):
+
+        def score(places: npt.NDArray[np.int64]) -> None:
             ids = np.zeros((len(places), len(tokens[places[0]])), np.int64)
             for row, place in enumerate(places.tolist()):
                 ids[row, : len(tokens[place])] = tokens[place]
             lengths = np.array([len(tokens[place]) for place in places.tolist()], np.int32)
             known = self._known([papers[place] for place in places.tolist()])
             inputs = {**asked, "papers": ids, "lengths": lengths, **known}
-            scores[places] = self._session.run(["scores"], inputs)[0]
+            scores[places] = graph.run(["scores"], inputs)[0]
+
+        graph = self._session
+        for _ in threads.ordered_map(score, by_length([len(each) for each in tokens], _BATCH_TOKENS)):
+            pass
         return scores
 
     def _asked(self, query: Query) -> dict[str, npt.NDArray[Any]]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from citewell import threads
 from citewell.errors import CitewellError
 from citewell.models import weights
 
@@ -28,7 +29,7 @@ def session(folder: Path) -> Any:
     """The graph in a model's folder, ready to run."""
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
+    options = threads.session_options()
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 
+from citewell import threads
 from citewell.pipeline.registry import DEFAULT, pipeline
 from citewell.serve.jobs import Jobs
 from citewell.serve.messages import WorkerRequest
@@ -21,9 +22,11 @@ class AppState:
         self.settings = settings
         self.jobs = Jobs(settings.library)
         self._pools = {
-            "fast": WorkerPool(settings.library, settings.fast_workers, WorkerRequest("warm-up", {"pipeline": "fast"})),
+            "fast": WorkerPool(
+                settings.library, settings.fast_workers, WorkerRequest("warm-up", {"pipeline": "fast"}), threads=1
+            ),
             "models": WorkerPool(settings.library, 1, WorkerRequest("warm-up", {"pipeline": DEFAULT}), nice=True),
-            "checks": WorkerPool(settings.library, 1, nice=True),
+            "checks": WorkerPool(settings.library, 1, nice=True, threads=threads.share(2)),
         }
 
     def start(self) -> None:

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 import msgspec
 from filelock import FileLock, Timeout
 
+from citewell import threads
 from citewell.errors import CitewellError
 from citewell.files import sync_folder, write_atomically
 from citewell.serve.errors import ApiError
@@ -195,7 +196,8 @@ class Jobs:
         """Run a job in a new process; returns its final report, or None if it ended without one."""
         job.state = "running"
         last = None
-        process = await start("import_job", str(self._library), *map(str, _files(self._folder / job.id, job)))
+        files = map(str, _files(self._folder / job.id, job))
+        process = await start("import_job", str(self._library), *files, threads=threads.share(2))
         assert process.stdout is not None
         try:
             while line := await process.stdout.readline():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from citewell import threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Settings:
 
     @property
     def fast_workers(self) -> int:
-        return self.workers or min(4, os.cpu_count() or 1)
+        return self.workers or min(4, threads.cores())
 
     @property
     def requests_per_second(self) -> float:

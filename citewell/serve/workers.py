@@ -30,9 +30,10 @@ IsDisconnected = Callable[[], Awaitable[bool]]
 class Worker:
     """One process, started at its first call and restarted after it has ended."""
 
-    def __init__(self, library: Path, nice: bool) -> None:
+    def __init__(self, library: Path, nice: bool, threads: int | None) -> None:
         self._library = library
         self._nice = nice
+        self._threads = threads
         self._process: asyncio.subprocess.Process | None = None
         self._scratch: TemporaryDirectory[str] | None = None
         """The folder for its temporary files; a killed process does not delete them itself."""
@@ -56,7 +57,8 @@ class Worker:
         if self._process is None or self._process.returncode is not None:
             await self.stop()
             self._scratch = TemporaryDirectory(prefix="citewell-", ignore_cleanup_errors=True)
-            self._process = await start("worker", str(self._library), self._scratch.name, *(["nice"] if self._nice else []))
+            arguments = [str(self._library), self._scratch.name, *(["nice"] if self._nice else [])]
+            self._process = await start("worker", *arguments, threads=self._threads)
         return self._process
 
     async def stop(self) -> None:
@@ -76,8 +78,15 @@ class Worker:
 class WorkerPool:
     """Some workers and the queue of requests for them."""
 
-    def __init__(self, library: Path, size: int, warm_up: WorkerRequest | None = None, nice: bool = False) -> None:
-        self._workers = [Worker(library, nice) for _ in range(size)]
+    def __init__(
+        self,
+        library: Path,
+        size: int,
+        warm_up: WorkerRequest | None = None,
+        nice: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        self._workers = [Worker(library, nice, threads) for _ in range(size)]
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
         self._warm_up = msgspec.json.encode(warm_up) if warm_up is not None else b""
         self._tasks: set[asyncio.Task[None]] = set()

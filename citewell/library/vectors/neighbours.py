@@ -17,6 +17,7 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from citewell import threads
 from citewell.arrays import DamagedFileError, checksum, map_arrays, write_arrays
 from citewell.library.vectors.store import NeighbourFiles, Numbers, Shelf
 
@@ -94,7 +95,7 @@ def refresh(shelf: Shelf, live: Numbers, limit: int, start: Report, report: Repo
         rows = np.flatnonzero(mask)
         for at in range(0, len(rows), _AT_ONCE):
             some = rows[at : at + _AT_ONCE]
-            graph.add(part.papers[some].astype(np.uint64), part.codes[some], dtype="i8")
+            graph.add(part.papers[some].astype(np.uint64), part.codes[some], threads=threads.count(), dtype="i8")
             report(len(some))
     papers = np.concatenate([part.papers[mask] for part, mask in parts])
     hashes = np.concatenate([part.hashes[mask] for part, mask in parts])
