@@ -5,12 +5,16 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
-.PHONY: demo test test-train lint format bench results docs pictures browser clean
+.PHONY: demo test test-all test-train lint lint-page format bench results docs pictures browser clean
 
 demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
 
+# Without the tests marked slow (fuzzing, killed processes, many seeds); test-all has them.
 test: .venv/installed-dev browser
+	$(PYTEST) -m "not slow"
+
+test-all: .venv/installed-dev browser
 	$(PYTEST)
 
 test-train: .venv/installed-train
@@ -20,6 +24,15 @@ lint: .venv/installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+
+# The types of the page's scripts, from their JSDoc comments. Where Node.js or the registry is missing, nothing is checked; in CI
+# that is an error.
+TSC := .venv/typescript/node_modules/.bin/tsc
+lint-page: .venv/bin/python
+	@if [ -x $(TSC) ] || npm install --silent --no-audit --no-fund --prefix .venv/typescript typescript@7 > /dev/null 2>&1; \
+	then $(TSC) --project jsconfig.json; \
+	else echo "TypeScript could not be installed: the page's scripts are not type-checked; on Debian: apt-get install npm"; \
+	  [ -z "$$CI" ]; fi
 
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix
@@ -31,6 +44,7 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.graph
 	$(BIN)/python -m benchmarks.dense
 	$(BIN)/python -m benchmarks.encoding
+	$(BIN)/python -m benchmarks.threads
 
 results: .venv/installed-train
 	$(BIN)/python -m docs.results

@@ -118,7 +118,7 @@ def test_sessions_run_on_the_calling_thread() -> None:
 
 
 def test_vectors_do_not_depend_on_the_number_of_threads(set_threads) -> None:
-    model, texts = encoder.load("citewell"), made_up_texts(150)
+    model, texts = encoder.load("citewell"), made_up_texts(64)
     vectors = []
     for number in (1, 2, 5):
         set_threads(number)

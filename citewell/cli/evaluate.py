@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from citewell import extras
 from citewell.cli.options import json_option, print_json
 from citewell.pipeline.registry import DEFAULT
 
@@ -72,6 +73,7 @@ def command(
         citewell evaluate data/cs --task global --sample 500 --plots plots --out runs
         citewell evaluate data/cs --task local --pipeline bm25 --run other-system.txt
     """
+    extras.require("ir_measures", *(["matplotlib"] if plots else []))
     from citewell.cli.progress import Bar
     from citewell.evaluate.evaluation import Evaluation
     from citewell.evaluate.files import Files, write_report

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from citewell import __version__, threads
+from citewell import __version__, extras, threads
 from citewell.errors import CitewellError
 
 COMMANDS = (
@@ -52,6 +52,11 @@ def main() -> None:
         sys.exit(stop.exit_code)
     except CitewellError as error:
         _fail(str(error), 1)
+    except ModuleNotFoundError as error:
+        message = extras.advice(error)
+        if message is None:
+            raise
+        _fail(message, 1)
     except sqlite3.Error as error:
         _fail(f"the library cannot be read ({error}); 'citewell library check' tells more", 1)
     except BrokenPipeError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from citewell import extras
 from citewell.cli.evaluate import TASKS
 from citewell.cli.options import json_option, print_json
 
@@ -54,6 +55,7 @@ def command(
         citewell tune data/cs --pipeline bm25 --grid k1=0.5,1.2,2.5 b=0.25,0.5,0.75 --measure R@1000
         citewell tune data/cs --pipeline bm25-contexts --task local --grid k1=1,2,3 --measure R@10 --sample 2000
     """
+    extras.require("ir_measures", *(["matplotlib"] if plot else []))
     from citewell.cli.progress import Bar
     from citewell.evaluate.evaluation import Evaluation
     from citewell.evaluate.sets import DataSet

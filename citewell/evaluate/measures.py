@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.errors import CitewellError
+from citewell.evaluate.measure_names import parse as parse_measure
 from citewell.evaluate.term_overlap import is_overlap
 
 Values = npt.NDArray[np.float64]
@@ -61,11 +62,11 @@ def is_hit_rate(name: str) -> bool:
 
 def score(names: Sequence[str], wanted: Mapping[str, Sequence[str]], run: Run) -> dict[str, Values]:
     """The value of each measure for each query, in the order of `wanted`; a query without a ranking has 0."""
-    theirs = {name: ir_measures.parse_measure(name) for name in names if not _OURS.fullmatch(name)}
+    theirs = {name: parse_measure(name) for name in names if not _OURS.fullmatch(name)}
     halves = {name: _halves(name) for name in names if name.startswith("F1@")}
     asked = dict(theirs)
     for pair in halves.values():
-        asked.update({half: ir_measures.parse_measure(half) for half in pair})
+        asked.update({half: parse_measure(half) for half in pair})
     place = {query: at for at, query in enumerate(wanted)}
     found = {str(measure): np.zeros(len(wanted)) for measure in asked.values()}
     qrels = {query: dict.fromkeys(papers, 1) for query, papers in wanted.items()}

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from citewell import threads
 from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.library.library import Library
@@ -119,6 +120,7 @@ class Pipeline(Component):
                 return sentences
         return bm25_sentences(request, papers)
 
+    @threads.one_blas_thread()
     def suggest(self, library: Library, query: Query, k: int = 10, sentences: int = 1) -> Results:
         """The `k` best papers for a query, each with its reasons and its best `sentences`."""
         request = Request(LocalCollection(library), query)

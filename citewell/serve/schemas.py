@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from citewell import __version__
 from citewell.pipeline.registry import DEFAULT
 
 Name = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -99,7 +100,7 @@ class Error(BaseModel):
 class Health(BaseModel):
     """The state of the server."""
 
-    model_config = example(status="ok", version="0.1.0", papers=27525)
+    model_config = example(status="ok", version=__version__, papers=27525)
     status: Literal["ok"]
     version: str
     papers: int
