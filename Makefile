@@ -10,9 +10,9 @@ PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
 
-# Without the tests marked slow (fuzzing, killed processes, many seeds); test-all has them.
+# Without the tests marked slow (killed processes, random requests, whole data sets), and with few rounds of fuzzing; test-all has all.
 test: .venv/installed-dev browser
-	$(PYTEST) -m "not slow"
+	CITEWELL_FUZZ=40 $(PYTEST) -m "not slow"
 
 test-all: .venv/installed-dev browser
 	$(PYTEST)

@@ -154,6 +154,7 @@ def test_the_server_stops_cleanly_on_a_signal(tmp_path: Path, ending: signal.Sig
         assert not Path(f"/proc/{child.split()[0]}").exists()
 
 
+@pytest.mark.slow
 def test_a_server_killed_under_load_loses_no_paper(tmp_path: Path) -> None:
     """Clients add papers and query without a pause while the server is killed and restarted. No acknowledged paper is lost."""
     library = tmp_path / "new"

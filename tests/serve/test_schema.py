@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import GenerationMode
@@ -20,6 +21,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 EXAMPLES = 12
 
 
+@pytest.mark.slow
 def test_no_request_causes_a_server_error(served: Served) -> None:
     description = schemathesis.openapi.from_url(f"{served.url}api/openapi.json")
     called = set()

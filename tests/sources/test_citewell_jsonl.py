@@ -140,6 +140,7 @@ def test_simple_lines_are_fast(tmp_path: Path) -> None:
         ("scisumm/papers", 1_018, 0),
     ],
 )
+@pytest.mark.slow
 def test_real_sets_are_read_whole(file: str, count: int, references: int) -> None:
     found = taken(citewell_jsonl, SAMPLES.parent / "data" / f"{file}.jsonl.gz")
     assert not problems(found)

@@ -64,6 +64,7 @@ def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
         list(source.lines())
 
 
+@pytest.mark.slow
 def test_hostile_files_stay_in_bounded_memory(tmp_path: Path) -> None:
     """A bomb, a gigabyte in one line (sparse on disk), and an entity bomb, added by a process that may use little memory."""
     bomb(tmp_path / "bomb.gz", 120)

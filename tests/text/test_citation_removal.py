@@ -130,6 +130,7 @@ def elife() -> list[tuple[str, bool]]:
 
 @pytest.mark.realdata
 @pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
+@pytest.mark.slow
 def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not(elife: list[tuple[str, bool]]) -> None:
     texts = {kind: [remove_citations(text) for text, cites in elife if cites is kind] for kind in (True, False)}
     assert min(map(len, texts.values())) > 3000
@@ -140,6 +141,7 @@ def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not(elife: list[t
 
 @pytest.mark.realdata
 @pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
+@pytest.mark.slow
 def test_nothing_can_be_learned_from_where_a_citation_stood(elife: list[tuple[str, bool]]) -> None:
     """Into every other sentence that does not cite goes a citation as papers write it; shapes alone must not tell which."""
     forms = [form[0] for text, cites in elife if cites for form in _FORM.finditer(text) if not _CONTENT.search(form[0])]
