@@ -75,6 +75,6 @@ def test_there_is_one_version_number() -> None:
     holders = [
         path.relative_to(ROOT).as_posix()
         for path in [*ROOT.glob("*.toml"), *ROOT.glob("*.cff"), *ROOT.glob("citewell/**/*.py")]
-        if re.search(rf"version\W+{re.escape(citewell.__version__)}", path.read_text("utf-8"))
+        if re.search(rf"version(?:__)?\W+{re.escape(citewell.__version__)}", path.read_text("utf-8"))
     ]
     assert holders == ["citewell/__init__.py"]
