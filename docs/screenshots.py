@@ -1,7 +1,7 @@
-"""Takes the pictures of the page that the docs show, from the page itself with the demo's library and draft: ``make pictures``.
+"""Takes the screenshots of the web page for the docs, with the demo's library and draft: ``make pictures``.
 
-Needs Debian's Chromium. The pictures are stored with few colours, which keeps them small and changes nothing that one sees, and
-with a digest of the page's files, by which a test knows whether they are current.
+Needs Debian's Chromium. The pictures have a small palette, which keeps the files small without a visible difference, and a
+digest of the page's files, so that a test can tell whether they are current.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -32,22 +33,24 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).with_name("page")
 SOURCES = Path(__file__).parents[1] / "citewell" / "serve" / "page"
 _COLOURS = 128
-_WIDE = (1280, 820)
+_DESKTOP = (1280, 820)
 _PHONE = (390, 844)
+_COMMENTS = re.compile(rb"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
 _QUESTION = "does co-citation predict relevance?"
 
 
 def digest() -> str:
-    """What the page looks like follows from these files."""
-    whole = hashlib.sha256()
+    """A digest of the files that determine what the page looks like, without their comments."""
+    digest = hashlib.sha256()
     for path in sorted(SOURCES.iterdir()):
-        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return whole.hexdigest()
+        content = _COMMENTS.sub(b"", path.read_bytes()) if path.suffix in (".css", ".js") else path.read_bytes()
+        digest.update(path.name.encode() + b"\0" + content + b"\0")
+    return digest.hexdigest()
 
 
 @contextmanager
 def _serving(folder: Path) -> Iterator[str]:
-    """The address of a server of the demo's library, as `citewell demo` makes it."""
+    """The URL of a server with the library of `citewell demo`."""
     with Library(folder) as library:
         library.add([demo.path("library.jsonl")])
         pipeline().prepare(library)
@@ -61,19 +64,19 @@ def _serving(folder: Path) -> Iterator[str]:
         process.wait(20)
 
 
-def _page(browser: Browser, address: str, size: tuple[int, int], scheme: str = "light") -> Page:
+def _page(browser: Browser, url: str, size: tuple[int, int], scheme: str = "light") -> Page:
     page = browser.new_page(
         viewport={"width": size[0], "height": size[1]},
         color_scheme="dark" if scheme == "dark" else "light",
         device_scale_factor=1,
     )
-    page.goto(address)
+    page.goto(url)
     return page
 
 
-def _desk(page: Page) -> None:
-    """The demo's draft is open, the cursor stands in one of its gaps, and a paper is cited there."""
-    with page.expect_response("**/api/check"):  # after which the claims are marked
+def _show_editor(page: Page) -> None:
+    """Open the demo's draft, move the cursor to a gap, and cite a paper there."""
+    with page.expect_response("**/api/check"):  # then the claims are marked
         page.set_input_files("#file", [demo.path("draft.tex"), demo.path("refs.bib")])
     text = page.input_value("#draft")
     gap = text.index(r"\cite{}", text.index("Citeomatic"))
@@ -87,9 +90,10 @@ def _desk(page: Page) -> None:
     page.wait_for_timeout(400)
 
 
-def _library(page: Page) -> None:
+def _show_library(page: Page) -> None:
+    """Search in the library view."""
     page.fill("#question", _QUESTION)
-    page.locator("#found-count", has_text="The best").wait_for()
+    page.locator("#result-count", has_text="The best").wait_for()
     page.locator("#search-title").evaluate("title => document.activeElement.blur()")
 
 
@@ -101,21 +105,25 @@ def _save(page: Page, name: str) -> None:
 
 
 def main() -> None:
-    """Take them all."""
+    """Take all screenshots."""
     from playwright.sync_api import sync_playwright
 
     path = shutil.which("chromium")
     if path is None:
-        raise CitewellError("the pictures of the page are taken in Chromium; install it: apt-get install chromium")
+        raise CitewellError("the screenshots need Chromium; install it with: apt-get install chromium")
     FOLDER.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, _serving(Path(folder)) as address, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, _serving(Path(folder)) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        for name, size, scheme in (("desk", _WIDE, "light"), ("desk-dark", _WIDE, "dark"), ("phone", _PHONE, "light")):
-            page = _page(browser, address, size, scheme)
-            _desk(page)
+        for name, size, scheme in (
+            ("editor", _DESKTOP, "light"),
+            ("editor-dark", _DESKTOP, "dark"),
+            ("phone", _PHONE, "light"),
+        ):
+            page = _page(browser, url, size, scheme)
+            _show_editor(page)
             _save(page, name)
-        page = _page(browser, f"{address}#library", _WIDE)
-        _library(page)
+        page = _page(browser, f"{url}#library", _DESKTOP)
+        _show_library(page)
         _save(page, "library")
         browser.close()
 

@@ -1,20 +1,14 @@
-/** A suggested paper as a person sees it: what it is, the sentence that bears on the spot, the reasons, and what to do with it. */
+/** The card of a suggested paper: title, quoted sentence, reasons, citation path, details, and buttons. */
 
 import { byline, h } from "./dom.js";
 import { pathOf } from "./graph.js";
-import { highlighted } from "./words.js";
+import { highlight } from "./highlight.js";
 
-const NAMES = {
-  meaning: "Meaning",
-  shares: "Weights",
-  reading: "Reading",
-  citations: "Citations",
-  links: "Links",
-  path: "Path",
-  company: "Company",
-};
+const MAX_REASONS = 4;
+const DETAILS = ["shares", "features", "reading"]; // kinds of reasons that list scores and features
+const LABELS = { shares: "Features", features: "Features", reading: "Model" };
 
-/** The card; `marks` says what is known of the paper (`chosen`, `known`), `acts` what its buttons do. */
+/** The card; `marks` says whether the paper is `chosen` or `known`, `acts` has the actions of its buttons. */
 export function card(suggestion, { titles, start, marks, acts }) {
   const { id, title } = suggestion;
   const name = `card-${suggestion.rank}`;
@@ -29,9 +23,9 @@ export function card(suggestion, { titles, start, marks, acts }) {
     ),
     h("p", { class: "byline" }, byline(suggestion), marks.known && h("span", { class: "badge" }, "in your bibliography")),
     quote(suggestion, words),
-    words.length > 0 && h("p", { class: "words" }, h("span", { class: "label" }, "Words "), words.join(", ")),
+    reasonList(suggestion),
     pathOf(suggestion, titles, start),
-    others(suggestion),
+    details(suggestion),
     h(
       "div",
       { class: "actions" },
@@ -53,19 +47,29 @@ function action(name, label, act, properties, title) {
     "button",
     { type: "button", "data-act": name, click: act, ...properties },
     label,
-    h("span", { class: "unseen" }, ` ${title}`),
+    h("span", { class: "visually-hidden" }, ` ${title}`),
   );
 }
 
-function quote({ reasons }, words) {
-  const found = reasons.find(({ kind }) => kind === "sentence");
-  return found && h("blockquote", {}, highlighted(found.data[0] ?? found.text, words));
+function quote({ sentences, reasons }, words) {
+  const reason = reasons.find(({ kind }) => kind === "sentence");
+  const text = sentences?.[0]?.text ?? reason?.data[0] ?? reason?.text;
+  return text && h("blockquote", {}, highlight(text, words));
 }
 
-/** The reasons that need no room of their own, behind a small handle. */
-function others({ reasons }) {
-  const rest = reasons.filter(({ kind }) => kind !== "sentence" && kind !== "words");
-  if (!rest.length) return null;
-  const lines = rest.map(({ kind, text }) => h("li", {}, h("span", { class: "label" }, `${NAMES[kind] ?? kind} `), text));
-  return h("details", {}, h("summary", {}, "All reasons"), h("ul", {}, lines));
+/** The reasons in words, the most important first. */
+function reasonList({ reasons }) {
+  const lines = reasons.filter((reason) => reason.kind !== "sentence" && !isDetail(reason)).slice(0, MAX_REASONS);
+  return lines.length > 0 && h("ul", { class: "reasons" }, lines.map(({ text }) => h("li", {}, capital(text))));
 }
+
+/** Scores and features, hidden until the user opens them. */
+function details({ reasons, score }) {
+  const lines = reasons.filter(isDetail).map(({ kind, text }) => h("li", {}, label(LABELS[kind]), capital(text)));
+  const scoreLine = h("li", {}, label("Score"), score.toFixed(2));
+  return h("details", {}, h("summary", {}, "Details"), h("ul", {}, lines, scoreLine));
+}
+
+const isDetail = ({ kind, detail }) => detail ?? DETAILS.includes(kind);
+const label = (text) => text && h("span", { class: "label" }, `${text} `);
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,29 +1,29 @@
 /**
- * The papers that were chosen, and where in the draft each of them goes. The list leaves as a bibliography in one of three
- * formats, or inside the draft.
+ * The papers that the user chose, and their places in the draft. They can be saved as a bibliography in three formats or inserted
+ * into the draft.
  */
 
 import { $, byline, counted, h } from "./dom.js";
 import { shifted } from "./edits.js";
-import { keep, recalled } from "./memory.js";
-import { complain, tell } from "./notices.js";
-import { save } from "./saving.js";
-import { posted } from "./server.js";
+import { load, store } from "./storage.js";
+import { showError, notify } from "./notices.js";
+import { download } from "./download.js";
+import { postRaw } from "./server.js";
 
 const FORMATS = { bibtex: "references.bib", ris: "references.ris", csl: "references.json" };
 
 export class Chosen {
   /**
-   * Calls `changed()` when the list is another, `go(place)` to show a place, `open(paper)` to show a paper; `draft` tells a place's
-   * line, `nameOf(place)`, where else a paper stands, `standing(id)`, and what there is to save, `has()`.
+   * Calls `changed()` when the list changes, `go(place)` to show a place and `open(paper)` to show a paper. `draft` has
+   * `nameOf(place)`, a place in words, `statusOf(id)`, the status of a paper without a place, and `has()`, what can be saved.
    */
   constructor({ changed, go, open, draft }) {
     Object.assign(this, { changed, go, open, draft });
     this.removed = null;
-    /** Papers in brief, each with its `places`: `{file, begin, end}` in units of a file of the draft. */
-    this.papers = recalled("chosen", []);
+    /** The papers, each with its `places` in the draft: `{file, begin, end}` in UTF-16 units. */
+    this.papers = load("chosen", []);
     for (const [format, name] of Object.entries(FORMATS)) {
-      $(`save-${format}`).addEventListener("click", () => this.#save(format, name).catch(complain));
+      $(`save-${format}`).addEventListener("click", () => this.#save(format, name).catch(showError));
     }
   }
 
@@ -40,81 +40,81 @@ export class Chosen {
     return this.papers.some((paper) => paper.id === id && paper.places.some((each) => same(each, place)));
   }
 
-  /** Choose a paper, for a place where there is one. */
+  /** Choose a paper, for a place if there is one. */
   add({ id, title, authors, year, venue }, place) {
     const paper = this.papers.find((each) => each.id === id) ?? { id, title, authors, year, venue, places: [] };
     if (!this.has(id)) this.papers.push(paper);
     if (place && !this.isAt(id, place)) paper.places.push({ file: place.file, begin: place.begin, end: place.end });
-    this.#settle();
+    this.#update();
   }
 
-  /** Take a choice back: at one place where one is named, and the paper itself when no place is left. */
+  /** Remove a paper from one place, or from all; the paper itself is removed when it has no place left. */
   remove(id, place) {
     const paper = this.papers.find((each) => each.id === id);
     if (!paper) return;
     if (place) paper.places = paper.places.filter((each) => !same(each, place));
     if (!place || !paper.places.length) this.papers = this.papers.filter((each) => each !== paper);
-    this.#settle();
+    this.#update();
   }
 
-  /** Empty the list; what was in it comes back, for an undo. */
+  /** Clear the list; returns the papers for an undo. */
   clear() {
     const before = this.papers;
     this.papers = [];
-    this.#settle();
+    this.#update();
     return before;
   }
 
   restore(papers) {
     this.papers = papers;
-    this.#settle();
+    this.#update();
   }
 
-  /** Move the places with an edit of a file; one that the edit took away is forgotten, its paper stays. */
+  /** Update the places after an edit of a file; a deleted place is dropped, its paper stays. */
   follow(edit, file) {
     for (const paper of this.#all) {
-      paper.places = paper.places.map((place) => (place.file === file ? followed(place, edit) : place)).filter(Boolean);
+      paper.places = paper.places.map((place) => (place.file === file ? movedPlace(place, edit) : place)).filter(Boolean);
     }
-    keep("chosen", this.papers);
+    store("chosen", this.papers);
     this.show();
   }
 
-  /** Forget all places: the draft is another one, or has the citations in it. */
+  /** Drop all places, because another draft was opened or the citations were inserted. */
   unplace() {
     for (const paper of this.#all) paper.places = [];
-    this.#settle();
+    this.#update();
   }
 
-  /** The places that each paper has in a file, to be put back by `replace`. */
+  /** The places of each paper in a file, to be restored by `replace`. */
   placesIn(file) {
     return new Map(this.papers.map(({ id, places }) => [id, places.filter((place) => place.file === file)]));
   }
 
-  /** Give papers the places in a file that they had; one that was chosen since keeps its own. */
+  /** Restore the places of papers in a file; a paper that was chosen since keeps its own. */
   replace(file, places) {
     for (const paper of this.papers) {
       const here = places.get(paper.id);
       if (here) paper.places = [...paper.places.filter((place) => place.file !== file), ...here];
     }
-    this.#settle();
+    this.#update();
   }
 
-  /** The files that have places. */
+  /** The files in which papers have places. */
   get files() {
     return [...new Set(this.papers.flatMap(({ places }) => places.map(({ file }) => file)))];
   }
 
-  /** What goes where in a file, as POST /api/accept wants it, but in units. */
+  /** The choices for a file, as POST /api/accept takes them, but in UTF-16 units. */
   choices(file) {
-    const found = new Map();
+    const choices = new Map();
     for (const { id, places } of this.papers) {
       for (const { begin, end } of places.filter((place) => place.file === file)) {
         const name = `${begin}-${end}`;
-        if (!found.has(name)) found.set(name, { begin, end, ids: [] });
-        found.get(name).ids.push(id);
+        if (!choices.has(name)) choices.set(name, { begin, end, ids: [] });
+        choices.get(name).ids.push(id);
       }
     }
-    return [...found.values()].sort((a, b) => a.begin - b.begin);
+    return [...choices.values()].sort((a, b) => a.begin - b.begin);
   }
 
   /** Draw the list. */
@@ -123,10 +123,10 @@ export class Chosen {
     const placed = this.files.length > 0;
     const has = this.draft.has();
     const ready = { insert: placed, "save-draft": has.text, "save-bibliography": placed || has.bibliography };
-    $("chosen-title").textContent = none ? "Chosen" : `Chosen: ${counted(this.papers.length, "paper")}`;
+    $("chosen-title").textContent = none ? "Chosen papers" : `Chosen: ${counted(this.papers.length, "paper")}`;
     $("chosen-empty").hidden = !none;
     $("chosen-list").replaceChildren(...this.papers.map((paper) => this.#line(paper)));
-    for (const button of $("leaving").querySelectorAll("button")) {
+    for (const button of $("chosen-actions").querySelectorAll("button")) {
       button.disabled = !(ready[button.id] ?? !none);
     }
   }
@@ -140,17 +140,17 @@ export class Chosen {
       {},
       h("button", { type: "button", class: "title", click: () => this.open(paper) }, paper.title || paper.id),
       h("span", { class: "byline" }, byline(paper)),
-      h("span", { class: "places" }, places.length ? places : this.draft.standing(paper.id)),
+      h("span", { class: "places" }, places.length ? places : this.draft.statusOf(paper.id)),
       h(
         "button",
-        { type: "button", class: "close", "aria-label": `Remove ${paper.title}`, click: () => this.#takeAway(paper) },
+        { type: "button", class: "close", "aria-label": `Remove ${paper.title}`, click: () => this.#removeWithUndo(paper) },
         "×",
       ),
     );
   }
 
-  /** Remove a paper by its own button, in a way that can be undone; the focus goes to the next one. */
-  #takeAway(paper) {
+  /** Remove a paper by its button, with undo; the focus moves to the next paper. */
+  #removeWithUndo(paper) {
     const at = this.papers.indexOf(paper);
     this.remove(paper.id);
     this.removed = paper;
@@ -158,23 +158,23 @@ export class Chosen {
     (closing[Math.min(at, closing.length - 1)] ?? $("draft")).focus({ preventScroll: true });
     const act = () => {
       if (!this.has(paper.id)) this.papers.splice(at, 0, paper);
-      this.#settle();
+      this.#update();
     };
-    tell(`Removed: ${paper.title || paper.id}`, { name: "Undo", act });
+    notify(`Removed: ${paper.title || paper.id}`, { name: "Undo", act });
   }
 
-  /** The papers, and the one that may come back. */
+  /** The papers, including one whose removal can be undone. */
   get #all() {
     return this.removed && !this.papers.includes(this.removed) ? [...this.papers, this.removed] : this.papers;
   }
 
   async #save(format, name) {
-    const answer = await posted("export", { ids: this.ids, format });
-    save(name, await answer.blob());
+    const response = await postRaw("export", { ids: this.ids, format });
+    download(name, await response.blob());
   }
 
-  #settle() {
-    keep("chosen", this.papers);
+  #update() {
+    store("chosen", this.papers);
     this.show();
     this.changed();
   }
@@ -182,8 +182,8 @@ export class Chosen {
 
 const same = (one, other) => one.file === other.file && one.begin === other.begin && one.end === other.end;
 
-/** A place after an edit. One of no length stays at its letter, and goes when the letters round it do. */
-function followed(place, edit) {
+/** A place after an edit. An empty place stays next to its character, and is dropped when the text around it is deleted. */
+function movedPlace(place, edit) {
   if (place.begin === place.end && edit.begin < place.begin && place.begin < edit.end) return null;
   return shifted(place, edit);
 }

@@ -1,6 +1,6 @@
 /**
- * Elements made of text. What a title, a draft or an error says becomes a text node and nothing else: no string is ever read
- * as HTML here, which is what keeps hostile input text.
+ * Creates elements. All strings become text nodes and are never parsed as HTML, so that titles, drafts and errors cannot inject
+ * markup.
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -8,12 +8,12 @@ const SVG = "http://www.w3.org/2000/svg";
 /** The element with this id. */
 export const $ = (id) => document.getElementById(id);
 
-/** An HTML element: properties that are functions listen to the event of that name, the others are attributes. */
+/** An HTML element; properties that are functions become event listeners, all others attributes. */
 export function h(tag, properties = {}, ...children) {
   return filled(document.createElement(tag), properties, children);
 }
 
-/** The same for SVG. */
+/** An SVG element. */
 export function svg(tag, properties = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), properties, children);
 }
@@ -33,9 +33,9 @@ export function counted(number, noun, nouns = `${noun}s`) {
   return `${number.toLocaleString("en")} ${number === 1 ? noun : nouns}`;
 }
 
-/** Authors (so many of them), year and venue in a line. */
-export function byline(paper, most = 3) {
+/** Authors (the first few), year and venue in one line. */
+export function byline(paper, maxAuthors = 3) {
   const authors = paper.authors ?? [];
-  const names = authors.slice(0, most).join(", ") + (authors.length > most ? " et al." : "");
+  const names = authors.slice(0, maxAuthors).join(", ") + (authors.length > maxAuthors ? " et al." : "");
   return [names, paper.year, paper.venue].filter(Boolean).join(" · ");
 }

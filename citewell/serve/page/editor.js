@@ -1,13 +1,13 @@
 /**
- * The manuscript: a plain text area, so that typing, undo, dictation and screen readers work as everywhere, over a mirror of
- * the same text in the same type, whose marked stretches shine through. The mirror also gives the area its height.
+ * The text editor: a plain text area, so that typing, undo, dictation and screen readers work as usual, on top of a mirror with the
+ * same text in the same font. The mirror shows the marks, and it determines the height of the text area.
  */
 
 import { h } from "./dom.js";
 import { difference, survivors } from "./edits.js";
 
 const LONG = 50; // lines
-const NOTHING = "\u200b"; // an empty line takes room in the mirror too
+const EMPTY_LINE = "\u200b"; // so that an empty line has a height in the mirror
 
 export class Editor {
   /** `changed(edit, before)` is called when the text changes, `moved()` when only the cursor does. */
@@ -18,7 +18,7 @@ export class Editor {
     this.marks = [];
     this.lines = [];
     area.addEventListener("input", () => this.#edited());
-    area.addEventListener("keydown", (event) => this.#turned(event));
+    area.addEventListener("keydown", (event) => this.#onPageKey(event));
     document.addEventListener("selectionchange", () => {
       if (document.activeElement !== area || area.selectionStart === this.at) return;
       this.at = area.selectionStart;
@@ -26,12 +26,12 @@ export class Editor {
     });
   }
 
-  /** Where the cursor stands, or stood when the area was left. */
+  /** The cursor position, or the last one if the area has lost the focus. */
   get cursor() {
     return Math.min(this.at, this.text.length);
   }
 
-  /** Begin with another text. */
+  /** Open another text. */
   open(text, cursor = 0) {
     this.area.value = text;
     this.text = this.area.value;
@@ -41,20 +41,20 @@ export class Editor {
     this.reveal(this.at);
   }
 
-  /** Change the text as if it had been typed: one step for undo. */
+  /** Change the text as if the user had typed it, as one undo step. */
   retype(text) {
     const edit = difference(this.text, text);
     this.area.focus();
     this.area.setSelectionRange(edit.begin, edit.end);
     const piece = text.slice(edit.begin, edit.end + edit.moved);
-    // The commands are old and loved: nothing else lets a page change a text area and leave undo whole.
+    // execCommand is deprecated, but nothing else changes a text area and preserves its undo history.
     document.execCommand(...commandFor(piece));
     if (this.area.value === text) return;
     this.area.value = text;
     this.#edited();
   }
 
-  /** Put the cursor at a stretch and show it. */
+  /** Select a range and scroll to it. */
   go(begin, end = begin) {
     this.area.focus({ preventScroll: true });
     this.area.setSelectionRange(begin, end);
@@ -63,19 +63,19 @@ export class Editor {
     this.moved();
   }
 
-  /** Scroll a place into view. */
+  /** Scroll a position into view. */
   reveal(place) {
     const [line, frame] = [this.#boxAt(place), this.#frame.getBoundingClientRect()];
     const seen = line.top >= frame.top + 30 && line.bottom <= frame.bottom - 60;
     if (!seen) this.#frame.scrollTop += line.top - frame.top - frame.height / 3;
   }
 
-  /** Show these marks: `{begin, end, kind}`, in units, where they may overlap. */
+  /** Show marks: `{begin, end, kind}` in UTF-16 units; they may overlap. */
   mark(marks) {
     this.marks = marks;
     const { starts, lines } = markedLines(this.text, marks);
     this.starts = starts;
-    // Only lines that changed are drawn again: a whole book in one piece would take a tenth of a second a key.
+    // Redraw only the lines that changed: redrawing a book-length text takes a tenth of a second per key.
     const [old, now] = [this.lines, lines.map(({ text, marks: inner }) => `${text}\n${JSON.stringify(inner)}`)];
     const most = Math.min(old.length, now.length);
     let [head, tail] = [0, 0];
@@ -88,8 +88,8 @@ export class Editor {
     for (const line of lines.slice(head, now.length - tail)) this.mirror.insertBefore(h("div", {}, drawn(line)), next);
   }
 
-  /** Page up and down by what can be seen: the area is as high as its text, and would go to its end. */
-  #turned(event) {
+  /** Page up and down by the visible height; the text area itself is as high as its text, so the browser would go to its end. */
+  #onPageKey(event) {
     const direction = { PageDown: 1, PageUp: -1 }[event.key];
     if (!direction || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -103,7 +103,7 @@ export class Editor {
     this.reveal(to);
   }
 
-  /** The first place that stands so low, or the last of all. */
+  /** The first position at this height, or the last position. */
   #placeAtHeight(height) {
     let [low, high] = [0, this.text.length];
     while (low < high) {
@@ -114,7 +114,7 @@ export class Editor {
     return low;
   }
 
-  /** Where a place of the text stands on the screen, by its twin in the mirror. */
+  /** The screen position of a text position, from the mirror. */
   #boxAt(place) {
     const line = lineOf(this.starts, place);
     const row = this.mirror.children[line];
@@ -148,8 +148,8 @@ export class Editor {
 }
 
 /**
- * What puts a piece of text in. As typing, each line costs more than the one before (a chapter takes ten seconds); a long piece goes
- * in at once as HTML, of which a text area takes the text alone, and in which every sign that could begin mark-up stands for itself.
+ * The command that inserts a piece of text. With insertText each line takes longer than the one before (a chapter takes ten seconds).
+ * A long piece is inserted as escaped HTML, of which a text area takes only the text.
  */
 function commandFor(piece) {
   if (!piece) return ["delete"];
@@ -157,7 +157,7 @@ function commandFor(piece) {
   return ["insertHTML", false, piece.replaceAll("&", "&amp;").replaceAll("<", "&lt;")];
 }
 
-/** The lines of a text, each with its share of the marks, and where they start. */
+/** The lines of a text with their marks, and the positions where they start. */
 function markedLines(text, marks) {
   const lines = text.split("\n").map((line) => ({ text: line, marks: [] }));
   const starts = [];
@@ -175,7 +175,7 @@ function markedLines(text, marks) {
   return { starts, lines };
 }
 
-/** The line that a place stands in. */
+/** The line of a position. */
 function lineOf(starts, place) {
   let [low, high] = [0, starts.length - 1];
   while (low < high) {
@@ -186,7 +186,7 @@ function lineOf(starts, place) {
   return low;
 }
 
-/** A line as pieces of text, the marked ones with the kinds of their marks. */
+/** A line as pieces of text; marked ones have the kinds of their marks as classes. */
 function drawn({ text, marks }) {
   const cuts = [...new Set([0, text.length, ...marks.flatMap(([begin, end]) => [begin, end])])].sort((a, b) => a - b);
   const pieces = cuts.slice(1).map((end, at) => {
@@ -194,5 +194,5 @@ function drawn({ text, marks }) {
     const piece = text.slice(cuts[at], end);
     return kinds.size ? h("span", { class: [...kinds].join(" ") }, piece) : piece;
   });
-  return pieces.length ? pieces : NOTHING;
+  return pieces.length ? pieces : EMPTY_LINE;
 }

@@ -1,9 +1,9 @@
 /**
- * What an edit changed, and where places of the old text stand in the new one. Marks follow the typing by this, until the
- * server has read the text again.
+ * Computes what an edit changed, and where positions of the old text are in the new one. Marks follow the typing this way until
+ * the server has parsed the text again.
  */
 
-/** The one stretch in which two texts differ: `begin` and `end` in the old one, and by how much what follows moved. */
+/** The range in which two texts differ: `begin` and `end` in the old one, and by how much the text after it `moved`. */
 export function difference(before, after) {
   const most = Math.min(before.length, after.length);
   let begin = 0;
@@ -13,16 +13,16 @@ export function difference(before, after) {
   return { begin, end: before.length - tail, moved: after.length - before.length };
 }
 
-/** Where a stretch of the old text stands now; null where the edit cut into one of its ends or took it away. */
-export function shifted(stretch, edit) {
-  const { begin, end } = stretch;
-  if (end <= edit.begin) return stretch;
-  if (begin >= edit.end) return { ...stretch, begin: begin + edit.moved, end: end + edit.moved };
-  if (begin <= edit.begin && end >= edit.end) return { ...stretch, end: end + edit.moved };
+/** A range of the old text in the new one; null if the edit deleted it or cut off one of its ends. */
+export function shifted(range, edit) {
+  const { begin, end } = range;
+  if (end <= edit.begin) return range;
+  if (begin >= edit.end) return { ...range, begin: begin + edit.moved, end: end + edit.moved };
+  if (begin <= edit.begin && end >= edit.end) return { ...range, end: end + edit.moved };
   return null;
 }
 
-/** Those of some stretches that an edit left whole, where they stand now. */
-export function survivors(stretches, edit) {
-  return stretches.map((each) => shifted(each, edit)).filter(Boolean);
+/** The ranges that survive an edit, at their new positions. */
+export function survivors(ranges, edit) {
+  return ranges.map((each) => shifted(each, edit)).filter(Boolean);
 }

@@ -1,57 +1,57 @@
-/** What of the library is looked at: years, venue, and whether papers of one's own bibliography are shown. */
+/** Filters of the suggestions: years, venue, and papers of the user's own bibliography. */
 
 import { $ } from "./dom.js";
-import { keep, recalled } from "./memory.js";
+import { load, store } from "./storage.js";
 
-const FIELDS = ["since", "before", "venue", "mine"];
+const FIELDS = ["since", "before", "venue", "bibliography-filter"];
 
 export class Filters {
   constructor(changed) {
-    const kept = recalled("filters", {});
+    const stored = load("filters", {});
     for (const name of FIELDS) {
-      $(name).value = kept[name] ?? $(name).value;
+      $(name).value = stored[name] ?? $(name).value;
       $(name).addEventListener("input", () => {
         this.#show();
-        keep("filters", Object.fromEntries(FIELDS.map((each) => [each, $(each).value])));
+        store("filters", Object.fromEntries(FIELDS.map((each) => [each, $(each).value])));
         changed();
       });
     }
-    $("unfilter").addEventListener("click", () => {
+    $("clear-filters").addEventListener("click", () => {
       this.clear();
       $("since").focus();
     });
     this.#show();
   }
 
-  /** Take all filters away. */
+  /** Clear all filters. */
   clear() {
     for (const name of ["since", "before", "venue"]) $(name).value = "";
-    $("mine").value = "new";
-    $("mine").dispatchEvent(new Event("input"));
+    $("bibliography-filter").value = "new";
+    $("bibliography-filter").dispatchEvent(new Event("input"));
   }
 
-  /** `new`: what the draft does not cite yet; `all`; `only`: what it lists already. */
-  get mine() {
-    return $("mine").value;
+  /** Papers of the draft's bibliography: `new` hides them, `all` includes them, `only` shows nothing else. */
+  get bibliography() {
+    return $("bibliography-filter").value;
   }
 
   /** How many filters are set. */
   get count() {
-    return ["since", "before", "venue"].filter((name) => $(name).value.trim()).length + Number(this.mine !== "new");
+    return ["since", "before", "venue"].filter((name) => $(name).value.trim()).length + Number(this.bibliography !== "new");
   }
 
-  /** The part of a question that filters. */
+  /** The fields of a request that filter. */
   query() {
     return { since: year($("since").value), before: year($("before").value), venue: $("venue").value.trim() };
   }
 
   #show() {
-    $("filters-title").textContent = this.count ? `Filters (${this.count} set)` : "Filters";
-    $("unfilter").hidden = !this.count;
+    $("filters-title").textContent = this.count ? `Filters (${this.count} active)` : "Filters";
+    $("clear-filters").hidden = !this.count;
   }
 }
 
-/** A year that was typed in full; nothing while it is being typed. */
+/** The year in a text field; null until it has four digits. */
 export function year(text) {
   return /^\d{4}$/.test(text.trim()) ? Number(text) : null;
 }

@@ -1,20 +1,20 @@
-/** What the suggestions are for, in words. */
+/** The heading of the suggestions: which place they are for, and how complete they are. */
 
 import { $, h } from "./dom.js";
 
 const HEADINGS = {
   gap: "For this gap",
-  citation: "Beside this citation",
+  citation: "Next to this citation",
   sentence: "For this sentence",
-  paragraph: "For the paragraph begun here",
+  paragraph: "For this new paragraph",
   whole: "For the whole manuscript",
 };
 const STAGES = {
-  asking: "Looking …",
-  quick: "Quick answer, refining …",
-  refined: "Refined",
-  failed: "No answer",
-  unrefined: "Quick answer, which could not be refined",
+  searching: "Searching …",
+  fast: "Fast results, refining …",
+  refined: "Refined results",
+  failed: "No results",
+  unrefined: "Fast results; refining them failed",
 };
 const [LEFT, RIGHT, WHOLE] = [110, 50, 160];
 
@@ -22,9 +22,9 @@ const [LEFT, RIGHT, WHOLE] = [110, 50, 160];
 export const headingOf = (place) => HEADINGS[place.kind];
 
 /** The same within a sentence: "this gap". */
-export const nameOf = (place) => HEADINGS[place.kind].replace(/^(?:For|Beside) /, "");
+export const nameOf = (place) => HEADINGS[place.kind].replace(/^(?:For|Next to) /, "");
 
-/** Say for what place suggestions are shown and what was found there, or to which paper they are related. */
+/** Show which place the suggestions are for and what the check reports there, or which paper they are related to. */
 export function showHeading(place, { title, relatedTo, isEmpty, finding }) {
   $("place").textContent = relatedTo ? `Related to “${relatedTo.title}”` : isEmpty ? "Suggestions" : headingOf(place);
   $("context").replaceChildren(...(relatedTo || isEmpty ? [] : context(place, title)));
@@ -35,17 +35,23 @@ export function showHeading(place, { title, relatedTo, isEmpty, finding }) {
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Say how far the answer is. */
+/** Show how complete the results are. */
 export function showStage(stage) {
   $("stage").textContent = STAGES[stage] ?? "";
   $("stage").dataset.stage = stage;
 }
 
-/** The words round the place, with a sign where the citation goes. */
+/** Show what the library lacks for these results, such as vectors that are still being computed. */
+export function showNotes(id, notes = []) {
+  $(id).hidden = !notes.length;
+  $(id).replaceChildren(...notes.map((note) => h("li", {}, capital(note))));
+}
+
+/** The text around the place, with a marker where the citation goes. */
 function context({ query }, title) {
-  const said = query.task === "global" ? title : query.context;
-  const [before, after] = said.replaceAll("OTHERCIT", "[…]").split("TARGETCIT");
-  if (after === undefined) return [said.length > WHOLE ? `${said.slice(0, WHOLE).replace(/\s\S*$/, "")} …` : said];
+  const text = query.task === "global" ? title : query.context;
+  const [before, after] = text.replaceAll("OTHERCIT", "[…]").split("TARGETCIT");
+  if (after === undefined) return [text.length > WHOLE ? `${text.slice(0, WHOLE).replace(/\s\S*$/, "")} …` : text];
   const left = before.length > LEFT ? `… ${before.slice(-LEFT).replace(/^\S*\s/, "")}` : before;
   const right = after.length > RIGHT ? `${after.slice(0, RIGHT).replace(/\s\S*$/, "")} …` : after;
   return [left, h("span", { class: "spot" }, "here"), right.replace(/^\s+(?=[.,;:!?)])/, "")];

@@ -1,47 +1,47 @@
-/** Starts the page: two views, the server's state, and the keys. */
+/** Starts the page: the two views, the connection to the server, and the shortcuts. */
 
-import { Desk } from "./desk.js";
+import { EditorView } from "./editor_view.js";
 import { $, counted } from "./dom.js";
-import { LibraryView } from "./library.js";
-import { complain } from "./notices.js";
+import { LibraryView } from "./library_view.js";
+import { showError } from "./notices.js";
 import { PaperDialog } from "./paper.js";
-import { get, tokenFromAddress, tokensFrom, whenAwayOrBack } from "./server.js";
+import { get, tokenFromAddress, setTokenPrompt, onConnectionChange } from "./server.js";
 import { shortcuts } from "./shortcuts.js";
 import { switchTheme } from "./theme.js";
 import { askForToken } from "./token.js";
 
 tokenFromAddress();
-tokensFrom(askForToken);
+setTokenPrompt(askForToken);
 switchTheme($("theme"));
 
 const dialog = new PaperDialog();
-const desk = new Desk({ open: (paper) => dialog.open(paper) });
+const editor = new EditorView({ open: (paper) => dialog.open(paper) });
 const library = new LibraryView({
   open: (paper) => dialog.open(paper),
   changed: () => {
-    lookAtServer();
-    desk.askAgain();
+    updateStatus();
+    editor.refresh();
   },
 });
 dialog.acts = {
-  cite: (paper) => desk.cite(paper),
-  isChosen: (id) => desk.isChosen(id),
-  where: () => desk.where(),
+  cite: (paper) => editor.cite(paper),
+  isChosen: (id) => editor.isChosen(id),
+  where: () => editor.where(),
   related: (paper) => {
-    location.hash = "#desk";
-    desk.related(paper);
+    location.hash = "#editor";
+    editor.related(paper);
   },
 };
 shortcuts({
-  step: (forward) => (go("desk"), desk.manuscript.step(forward)),
-  suggestions: () => desk.listing.focus(),
+  step: (forward) => (go("editor"), editor.manuscript.step(forward)),
+  suggestions: () => editor.list.focus(),
   search: () => (go("library"), $("question").focus()),
 });
 
 /** Show the view that the address names. */
 function show() {
-  const name = location.hash === "#library" ? "library" : "desk";
-  for (const each of ["desk", "library"]) {
+  const name = location.hash === "#library" ? "library" : "editor";
+  for (const each of ["editor", "library"]) {
     $(`${each}-view`).hidden = each !== name;
     const link = document.querySelector(`nav a[href="#${each}"]`);
     if (each === name) link.setAttribute("aria-current", "page");
@@ -58,36 +58,36 @@ function go(name) {
   }
 }
 
-/** Say how the server is, and how much it holds. */
-async function lookAtServer() {
+/** Show the number of papers. */
+async function updateStatus() {
   try {
     const { papers } = await get("health");
     $("server").textContent = counted(papers, "paper");
     $("no-papers").hidden = papers > 0;
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }
 
-whenAwayOrBack((away) => {
-  $("away").hidden = !away;
-  if (away) return;
-  lookAtServer();
-  desk.askAgain();
+onConnectionChange((offline) => {
+  $("offline").hidden = !offline;
+  if (offline) return;
+  updateStatus();
+  editor.refresh();
   if (!$("library-view").hidden) library.show();
 });
 for (const link of document.querySelectorAll(".skip")) {
   link.addEventListener("click", (event) => {
     event.preventDefault();
-    go("desk");
-    if (link.hash !== "#suggestions" || !desk.listing.focus())
+    go("editor");
+    if (link.hash !== "#suggestions" || !editor.list.focus())
       $(link.hash === "#suggestions" ? "suggestions" : "draft").focus();
   });
 }
 addEventListener("hashchange", show);
-// A file dropped beside its area must not replace the page; words that are dragged go where they are dropped.
+// A file that is dropped outside of its area must not replace the page; dragged text is left to the browser.
 for (const name of ["dragover", "drop"])
   addEventListener(name, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
 show();
-desk.manuscript.start();
-lookAtServer();
+editor.manuscript.start();
+updateStatus();

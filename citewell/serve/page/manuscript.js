@@ -1,27 +1,29 @@
 /**
- * The manuscript on the desk: its text, its files, and what the server reads in it. It is kept in this browser from one visit
- * to the next.
+ * The open manuscript: its text, its files, and the server's parse of it. The browser stores it from one visit to the next.
  */
 
 import { $, counted, h } from "./dom.js";
 import * as drafts from "./draft.js";
 import { Editor } from "./editor.js";
-import { keep, recalled } from "./memory.js";
-import { announce, complain, tell } from "./notices.js";
-import { Reading } from "./reading.js";
-import { rest } from "./asking.js";
+import { load, store } from "./storage.js";
+import { announce, showError, notify } from "./notices.js";
+import { ParsedDraft } from "./parsed_draft.js";
+import { delay } from "./delay.js";
 
-const READ_AFTER = 350;
-const AUDIT_AFTER = 1200;
-const KEEP_AFTER = 300;
+const PARSE_AFTER = 350;
+const CHECK_AFTER = 1200;
+const STORE_AFTER = 300;
 const FORMATS = { latex: "LaTeX", markdown: "Markdown", docx: "Word", text: "plain text" };
 const ENDINGS = { latex: "tex", markdown: "md" };
 
 export class Manuscript {
-  /** Calls `edited(edit, before)` on typing, `moved()` when the cursor moves, `read()` and `audited()` when the server has, `opened(before)` for a text that was opened, in place of the one `before` where it is another draft's. */
-  constructor({ edited, moved, read, audited, opened }) {
-    Object.assign(this, { edited, read, audited, opened });
-    this.reading = new Reading();
+  /**
+   * Calls `edited(edit, before)` when the text is edited, `moved()` when the cursor moves, `parsed()` and `checked()` when the server
+   * has parsed or checked the text, and `opened(before)` when a text is opened; `before` is the draft that it replaces, if any.
+   */
+  constructor({ edited, moved, parsed, checked, opened }) {
+    Object.assign(this, { edited, parsed, checked, opened });
+    this.draft = new ParsedDraft();
     this.name = this.format = this.bibliography = this.entries = this.file = "";
     this.others = {};
     this.about = {};
@@ -42,73 +44,73 @@ export class Manuscript {
     return !this.text.trim();
   }
 
-  /** Everything that is kept of it. */
-  get kept() {
+  /** Everything that the browser stores of it. */
+  get state() {
     const { text, name, format, bibliography, entries, cursor, file, others, about } = this;
     return { text, name, format, bibliography, entries, cursor, file, others, about };
   }
 
-  /** Begin where the last visit ended. */
+  /** Open the draft of the last visit. */
   start() {
-    this.open(recalled("draft", { text: "" }));
+    this.open(load("draft", { text: "" }));
   }
 
   /**
-   * Put a text on the desk: the one that was kept, or another in place of what was there `before`. It is one `file` of the draft,
-   * "" for the main one; `others` has the texts of the rest, `about` what the whole draft says of itself, and `entries` is the name
-   * of its bibliography's file.
+   * Open a text: the stored one, or another that replaces the draft `before`. It is one `file` of the draft, "" for the main file;
+   * `others` has the texts of the other files, `about` the title, abstract and authors of the whole draft, and `entries` is the name
+   * of its bibliography file.
    */
   open(draft, before) {
     const { text, name = "", format = "", bibliography = "", entries = "", cursor = 0, file = "", others = {}, about = {} } = draft;
-    Object.assign(this, { name, format, bibliography, entries, file, others, about, reading: new Reading() });
+    Object.assign(this, { name, format, bibliography, entries, file, others, about, draft: new ParsedDraft() });
     this.editor.open(text, cursor);
     this.#showFiles();
-    this.#keep();
+    this.#store();
     this.opened(before);
-    this.readSoon(0);
+    this.parseSoon(0);
   }
 
-  /** Open what was dropped or picked: a draft, its bibliography, or both. */
-  async take(files) {
+  /** Open dropped or selected files: a draft, its bibliography, or both. */
+  async openFiles(files) {
     try {
-      const { draft, bibliographies, rest: others } = await drafts.sorted([...files]);
+      const { draft, bibliographies, rest: others } = await drafts.classify([...files]);
       const texts = await Promise.all(bibliographies.map((file) => file.text()));
       const entries = drafts.nameOf(bibliographies.map((file) => file.name));
-      const brought = texts.length > 0 && { bibliography: texts.join("\n"), entries };
+      const supplied = texts.length > 0 && { bibliography: texts.join("\n"), entries };
       if (draft) {
         $("name").textContent = `Reading ${draft.name} …`;
-        const found = await drafts.opened(draft);
-        this.open({ ...found, name: draft.name, ...brought }, this.kept);
+        const contents = await drafts.open(draft);
+        this.open({ ...contents, name: draft.name, ...supplied }, this.state);
         this.editor.area.focus();
         announce(`${draft.name} is open`);
-        if (others.length) tell(`Only ${draft.name} was opened. Files of one project open together as a .zip.`);
-      } else if (brought) {
-        Object.assign(this, brought);
-        this.#keep();
-        this.readSoon(0);
-        tell(`This draft's bibliography is now ${entries || `in ${counted(texts.length, "file")}`}.`);
+        if (others.length) notify(`Only ${draft.name} was opened. To open all files of a project, zip them.`);
+      } else if (supplied) {
+        Object.assign(this, supplied);
+        this.#store();
+        this.parseSoon(0);
+        notify(`This draft's bibliography is now ${entries || `in ${counted(texts.length, "file")}`}.`);
       }
     } catch (error) {
       this.show();
-      complain(error);
+      showError(error);
     }
   }
 
   /** Show another file of the draft. */
-  turn(file) {
+  showFile(file) {
     if (file === this.file || !(file in this.others)) return;
     const { [file]: text, ...rest } = this.others;
-    this.open({ ...this.kept, text, file, cursor: 0, others: { ...rest, [this.file]: this.text } });
+    this.open({ ...this.state, text, file, cursor: 0, others: { ...rest, [this.file]: this.text } });
   }
 
   /** Go to a place in any of its files. */
   go({ file, begin, end }) {
-    this.turn(file);
+    this.showFile(file);
     $("whole").checked = false;
     this.editor.go(begin, end);
   }
 
-  /** A place as a person names it: its line, and its file where there are several. */
+  /** A place in words: its line, and its file if there are several. */
   nameOf({ file, begin }) {
     const line = `line ${this.textOf(file).slice(0, begin).split("\n").length}`;
     return Object.keys(this.others).length ? `${file || "main file"}, ${line}` : line;
@@ -119,81 +121,81 @@ export class Manuscript {
     return file === this.file ? this.text : (this.others[file] ?? "");
   }
 
-  /** Give files new texts, that on the desk as if it had been typed, and the draft the bibliography that goes with them. */
+  /** Replace the texts of files and the bibliography; the open file changes as if the user had typed it. */
   rewrite(texts, bibliography) {
     this.bibliography = bibliography;
     for (const [file, text] of texts) if (file in this.others) this.others[file] = text;
-    this.#keep();
+    this.#store();
     if (texts.has(this.file)) this.editor.retype(texts.get(this.file));
-    else this.readSoon(0);
+    else this.parseSoon(0);
   }
 
-  /** Go to the next place that wants a citation, or to the one before. */
+  /** Go to the next or previous gap or uncited claim. */
   step(forward) {
-    const stops = this.reading.stops();
+    const stops = this.draft.stops();
     const at = this.cursor;
-    if (!stops.length) return announce("No gap and no uncited claim in this draft");
-    $("whole").checked = false; // who goes to a place asks for that place
+    if (!stops.length) return announce("This draft has no gaps and no uncited claims");
+    $("whole").checked = false; // show suggestions for this place
     if (forward) this.editor.go((stops.find(({ begin }) => begin > at) ?? stops[0]).begin);
     else this.editor.go((stops.findLast(({ end }) => end < at) ?? stops.at(-1)).begin);
     return undefined;
   }
 
-  /** Have the server read the text after a rest, and look for claims without citations after that. */
-  async readSoon(after) {
-    this.reader?.abort();
-    const { signal } = (this.reader = new AbortController());
+  /** Let the server parse the text after a pause, and check it after another. */
+  async parseSoon(after) {
+    this.controller?.abort();
+    const { signal } = (this.controller = new AbortController());
     if (this.isEmpty) return;
     try {
-      await rest(after, signal);
+      await delay(after, signal);
       const { text, format, bibliography } = this;
-      this.reading = Reading.of(await drafts.read(text, format, bibliography, signal), text, this.reading, this.about);
-      this.read();
-      await rest(AUDIT_AFTER, signal);
-      this.reading.audit((await drafts.audited(text, format, bibliography, signal)).findings, text);
-      this.audited();
+      this.draft = ParsedDraft.of(await drafts.parse(text, format, bibliography, signal), text, this.draft, this.about);
+      this.parsed();
+      await delay(CHECK_AFTER, signal);
+      this.draft.addFindings((await drafts.check(text, format, bibliography, signal)).findings, text);
+      this.checked();
     } catch (error) {
-      complain(error);
+      showError(error);
     }
   }
 
-  /** Draw the marks and the counts; `extra` marks are shown beside those of the reading. */
+  /** Draw the marks and the counts; `extra` marks are shown in addition to those of the draft. */
   show(extra = this.extra) {
-    const { reading } = this;
+    const parsed = this.draft;
     this.extra = extra;
-    this.editor.mark([...reading.marks(), ...extra]);
-    const gaps = reading.citations.filter(({ gap }) => gap).length;
-    const claims = reading.claims.length;
+    this.editor.mark([...parsed.marks(), ...extra]);
+    const gaps = parsed.citations.filter(({ gap }) => gap).length;
+    const claims = parsed.claims.length;
     const counts = [
       counted(gaps, "gap"),
-      counted(reading.citations.length - gaps, "citation"),
+      counted(parsed.citations.length - gaps, "citation"),
       claims && counted(claims, "uncited claim"),
     ];
-    const entries = reading.bibliography;
+    const entries = parsed.bibliography;
     const known = entries.filter(({ id }) => id).length;
-    $("name").textContent = [this.name || (this.isEmpty ? "No draft yet" : "Untitled draft"), FORMATS[reading.format]]
+    $("name").textContent = [this.name || (this.isEmpty ? "No draft yet" : "Untitled draft"), FORMATS[parsed.format]]
       .filter(Boolean)
       .join(" · ");
-    $("counts").textContent = reading.format ? counts.filter(Boolean).join(" · ") : "";
+    $("counts").textContent = parsed.format ? counts.filter(Boolean).join(" · ") : "";
     $("entries").textContent = entries.length
       ? `${counted(entries.length, "bibliography entry", "bibliography entries")}, ${known} in the library`
       : "";
-    $("notes").hidden = !reading.notes.length;
-    $("notes-title").textContent = `${counted(reading.notes.length, "note")} on the bibliography`;
-    $("notes-list").replaceChildren(...reading.notes.map((note) => h("li", {}, note)));
-    $("next").disabled = $("previous").disabled = !reading.stops().length;
+    $("issues").hidden = !parsed.issues.length;
+    $("issues-title").textContent = `${counted(parsed.issues.length, "issue")} in the bibliography`;
+    $("issues-list").replaceChildren(...parsed.issues.map((issue) => h("li", {}, issue)));
+    $("next").disabled = $("previous").disabled = !parsed.stops().length;
     $("clear").hidden = !this.text;
   }
 
-  /** What a file made of it is called. */
+  /** The name for a saved copy of the open file. */
   fileName(added) {
     const shown = this.file.split("/").at(-1) || this.name || "draft";
     const [, stem, own] = /^(.*?)(?:\.([^.]*))?$/.exec(shown);
     const same = ["tex", "md", "qmd", "txt"].includes(own) && own;
-    return `${stem}${added}.${same || ENDINGS[this.reading.format] || "txt"}`;
+    return `${stem}${added}.${same || ENDINGS[this.draft.format] || "txt"}`;
   }
 
-  /** What its bibliography is called: as the file that it came in, for which the draft asks. */
+  /** The name of the bibliography file; the draft refers to it by that name. */
   get bibliographyName() {
     return this.entries || `${(this.name || "draft").replace(/\.[^.]*$/, "")}.bib`;
   }
@@ -201,45 +203,45 @@ export class Manuscript {
   #listen() {
     $("open").addEventListener("click", () => $("file").click());
     $("file").addEventListener("change", () => {
-      this.take($("file").files);
+      this.openFiles($("file").files);
       $("file").value = "";
     });
-    $("part").addEventListener("change", () => this.turn($("part").value));
+    $("project-file").addEventListener("change", () => this.showFile($("project-file").value));
     $("next").addEventListener("click", () => this.step(true));
     $("previous").addEventListener("click", () => this.step(false));
     for (const name of ["dragover", "dragleave", "drop"]) {
-      $("desk-view").addEventListener(name, (event) => {
+      $("editor-view").addEventListener(name, (event) => {
         if (!event.dataTransfer?.types.includes("Files")) return;
         event.preventDefault();
         $("sheet").classList.toggle("over", name === "dragover");
-        if (name === "drop") this.take(event.dataTransfer.files);
+        if (name === "drop") this.openFiles(event.dataTransfer.files);
       });
     }
-    addEventListener("pagehide", () => this.#keep());
+    addEventListener("pagehide", () => this.#store());
   }
 
-  /** Name the files of a project, where there are several. */
+  /** List the files of a project if there are several. */
   #showFiles() {
     const names = [...new Set(["", this.file, ...Object.keys(this.others)])].sort();
-    $("part").hidden = names.length === 1;
-    $("part").replaceChildren(
+    $("project-file").hidden = names.length === 1;
+    $("project-file").replaceChildren(
       ...names.map((name) => h("option", { value: name, selected: name === this.file }, name || "main file")),
     );
   }
 
   #edited(edit, before) {
-    this.reading.follow(edit);
-    if (this.isEmpty) this.reading = new Reading();
-    clearTimeout(this.keeping);
-    this.keeping = setTimeout(() => this.#keep(), KEEP_AFTER);
+    this.draft.follow(edit);
+    if (this.isEmpty) this.draft = new ParsedDraft();
+    clearTimeout(this.storing);
+    this.storing = setTimeout(() => this.#store(), STORE_AFTER);
     this.edited(edit, before);
-    this.readSoon(READ_AFTER);
+    this.parseSoon(PARSE_AFTER);
   }
 
-  #keep() {
-    const fits = keep("draft", this.kept);
+  #store() {
+    const fits = store("draft", this.state);
     if (!fits && !this.warned)
-      tell("This draft is too large for the browser to keep: save your own copy before you close the page.");
+      notify("This draft is too large for the browser's storage. Save a copy before you close the page.");
     this.warned = !fits;
   }
 }

@@ -1,30 +1,27 @@
-/**
- * What the page says: aloud to those who listen (a live region), as a line that goes away, or as a line that stays until it
- * is settled.
- */
+/** Messages: to screen readers (a live region), as a notice that disappears, or as an error that stays until it is closed. */
 
 import { $, h } from "./dom.js";
 
 const SECONDS = 8;
-let later;
+let timer;
 
-/** Tell screen readers, once things have come to rest. */
+/** Announce a text to screen readers; of several in quick succession only the last. */
 export function announce(text) {
-  clearTimeout(later);
-  later = setTimeout(() => ($("aloud").textContent = text), 250);
+  clearTimeout(timer);
+  timer = setTimeout(() => ($("live-region").textContent = text), 250);
 }
 
-/** Show a line for a few seconds, with at most one thing to do about it; it waits for a hand that is on it. */
-export function tell(text, action, seconds = SECONDS) {
+/** Show a notice for a few seconds, with at most one button; it stays while the pointer or the focus is on it. */
+export function notify(text, action, seconds = SECONDS) {
   const line = notice(text, action);
-  const goes = () => (line.matches(":hover, :focus-within") ? setTimeout(goes, 1000) : line.remove());
-  setTimeout(goes, seconds * 1000);
+  const expire = () => (line.matches(":hover, :focus-within") ? setTimeout(expire, 1000) : line.remove());
+  setTimeout(expire, seconds * 1000);
   return line;
 }
 
-/** Show what went wrong, until it is put away; what was called off, or has a line of its own, is not told here. */
-export function complain(error) {
-  if (error.name === "AbortError" || error.name === "AwayError") return;
+/** Show an error until it is closed. Cancelled requests are not errors, and the page has its own line for a lost connection. */
+export function showError(error) {
+  if (error.name === "AbortError" || error.name === "OfflineError") return;
   for (const old of $("notices").children) if (old.dataset.text === error.message) old.remove();
   notice(error.message, undefined, "wrong");
 }
@@ -33,7 +30,7 @@ function notice(text, action, kind = "") {
   const button = action && h("button", { type: "button", click: () => (line.remove(), action.act()) }, action.name);
   const close = h(
     "button",
-    { type: "button", class: "close", "aria-label": "Put this message away", click: () => line.remove() },
+    { type: "button", class: "close", "aria-label": "Close this message", click: () => line.remove() },
     "×",
   );
   const line = h(

@@ -1,26 +1,26 @@
 /**
- * Places in a text, counted two ways. The server counts characters (code points); a browser counts UTF-16 units, in which an
- * emoji or a letter of mathematics is two. A text is read once for its long characters; every place is then found among them.
+ * Converts text positions. The server counts code points; the browser counts UTF-16 code units, where an emoji or a mathematical
+ * letter takes two. The positions of such characters are collected once per text.
  */
 
 export class Offsets {
   constructor(text) {
-    /** Where the long characters begin, in units. */
+    /** The positions of characters that take two units, in units. */
     this.long = [];
-    for (const found of text.matchAll(/[\u{10000}-\u{10ffff}]/gu)) this.long.push(found.index);
+    for (const match of text.matchAll(/[\u{10000}-\u{10ffff}]/gu)) this.long.push(match.index);
   }
 
-  /** The unit at which a code point begins. */
+  /** The position in units of a position in code points. */
   units(points) {
     return points + this.#before((at, index) => at - index < points);
   }
 
-  /** How many code points stand before a unit. */
+  /** The position in code points of a position in units. */
   points(units) {
     return units - this.#before((at) => at < units);
   }
 
-  /** How many long characters satisfy a test that the first ones do and the later ones do not. */
+  /** The number of long characters that satisfy a test which is true for the first ones and false for the rest. */
   #before(test) {
     let [low, high] = [0, this.long.length];
     while (low < high) {

@@ -1,14 +1,14 @@
-/** One paper, whole, in a dialog: its abstract, what it cites and what cites it, and the same things to do as on a card. */
+/** A dialog with one paper: abstract, references, citing papers, and the same buttons as on a card. */
 
 import { $, byline, counted, h } from "./dom.js";
-import { complain } from "./notices.js";
+import { showError } from "./notices.js";
 import { get } from "./server.js";
 
 const SHOWN = 12;
 const AUTHORS = 20;
 
 export class PaperDialog {
-  /** `acts` has what its buttons do, `cite(paper)` and `related(paper)`, `isChosen(id)` and `where()`, which says for what place; it is set when the desk is there. */
+  /** `acts`, set after the editor view exists, has `cite(paper)`, `related(paper)`, `isChosen(id)` and `where()`, a description of the place. */
   constructor() {
     this.dialog = $("paper");
     this.acts = null;
@@ -19,24 +19,24 @@ export class PaperDialog {
     });
   }
 
-  /** Show a paper, of which the title at least is known. */
+  /** Show a paper of which at least the title is known. */
   async open(paper) {
     this.paper = paper;
     $("paper-title").textContent = paper.title || paper.id;
     $("paper-byline").textContent = byline(paper);
-    $("paper-body").replaceChildren(h("p", { class: "empty" }, "Reading …"));
+    $("paper-body").replaceChildren(h("p", { class: "empty" }, "Loading …"));
     this.#buttons();
     if (!this.dialog.open) this.dialog.showModal();
-    else $("paper-title").focus(); // the link that led here is gone
+    else $("paper-title").focus(); // the link that was clicked is gone
     this.dialog.scrollTop = 0;
     try {
-      const whole = await get(`papers/${encodeURIComponent(paper.id)}`);
+      const record = await get(`papers/${encodeURIComponent(paper.id)}`);
       if (this.paper.id !== paper.id) return;
-      $("paper-byline").textContent = byline(whole, AUTHORS);
-      $("paper-body").replaceChildren(...this.#body(whole));
+      $("paper-byline").textContent = byline(record, AUTHORS);
+      $("paper-body").replaceChildren(...this.#body(record));
     } catch (error) {
       this.dialog.close();
-      complain(error);
+      showError(error);
     }
   }
 
@@ -47,17 +47,17 @@ export class PaperDialog {
     $("paper-where").textContent = this.acts.where();
   }
 
-  #body(whole) {
-    const address = addressOf(whole.ids ?? []);
+  #body(record) {
+    const address = addressOf(record.ids ?? []);
     return [
-      whole.abstract
-        ? h("p", { class: "abstract" }, whole.abstract)
-        : h("p", { class: "empty" }, "The library has no abstract of it."),
-      whole.keywords?.length > 0 &&
-        h("p", { class: "words" }, h("span", { class: "label" }, "Keywords "), whole.keywords.join(", ")),
+      record.abstract
+        ? h("p", { class: "abstract" }, record.abstract)
+        : h("p", { class: "empty" }, "The library has no abstract of this paper."),
+      record.keywords?.length > 0 &&
+        h("p", { class: "words" }, h("span", { class: "label" }, "Keywords "), record.keywords.join(", ")),
       address && h("p", {}, h("a", { href: address, target: "_blank", rel: "noreferrer" }, address)),
-      this.#papers("Cited by", whole.cited_by ?? []),
-      this.#papers("Cites", whole.references ?? []),
+      this.#papers("Cited by", record.cited_by ?? []),
+      this.#papers("Cites", record.references ?? []),
     ].filter(Boolean);
   }
 
@@ -74,9 +74,9 @@ export class PaperDialog {
   }
 }
 
-/** Where the paper itself can be read, by its DOI or arXiv number. */
+/** The web address of the paper, from its DOI or arXiv id. */
 function addressOf(ids) {
-  const found = (kind) => ids.find((id) => id.startsWith(`${kind}:`))?.slice(kind.length + 1);
-  if (found("doi")) return `https://doi.org/${encodeURI(found("doi"))}`;
-  return found("arxiv") && `https://arxiv.org/abs/${encodeURI(found("arxiv"))}`;
+  const value = (kind) => ids.find((id) => id.startsWith(`${kind}:`))?.slice(kind.length + 1);
+  if (value("doi")) return `https://doi.org/${encodeURI(value("doi"))}`;
+  return value("arxiv") && `https://arxiv.org/abs/${encodeURI(value("arxiv"))}`;
 }

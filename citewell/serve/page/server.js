@@ -1,119 +1,119 @@
 /**
- * The server, as the page asks it. An error becomes an `Error` whose message says the fix; a server that does not answer is
- * noticed once (an `AwayError`, which the page shows as a line of its own) and asked again until it does; a token is asked for
- * once and kept.
+ * Requests to the server. An error response becomes an `Error` with the server's message. If the server does not respond, requests
+ * fail with an `OfflineError`, which the page shows as a line of its own, and the page polls until the server is back. The user is
+ * asked for a token once; it is stored in the browser.
  */
 
-import { keep, recalled } from "./memory.js";
+import { load, store } from "./storage.js";
 
-const AGAIN = 2000;
+const POLL_EVERY = 2000;
 const listeners = new Set();
-let token = recalled("token", "");
-let wanted = null;
-let away = false;
+let token = load("token", "");
+let prompting = null;
+let offline = false;
 let askForToken = async () => "";
 
-/** Be told when the server goes away or comes back. */
-export function whenAwayOrBack(listener) {
+/** Call `listener(offline)` when the connection to the server is lost or restored. */
+export function onConnectionChange(listener) {
   listeners.add(listener);
 }
 
-/** Who asks the user for a token when the server wants one. */
-export function tokensFrom(ask) {
-  askForToken = ask;
+/** Set the function that asks the user for a token. */
+export function setTokenPrompt(prompt) {
+  askForToken = prompt;
 }
 
-/** Take the token out of an address that ends in #token=..., as `citewell serve` prints it, and keep it. */
+/** Store the token of an address that ends in #token=..., which `citewell serve` opens, and remove it from the address. */
 export function tokenFromAddress() {
-  const found = /^#token=(.+)$/.exec(location.hash);
-  if (!found) return;
-  setToken(decodeURIComponent(found[1]));
-  history.replaceState(null, "", `${location.pathname}${location.search}#desk`);
+  const match = /^#token=(.+)$/.exec(location.hash);
+  if (!match) return;
+  setToken(decodeURIComponent(match[1]));
+  history.replaceState(null, "", `${location.pathname}${location.search}#editor`);
 }
 
-/** GET, as JSON. */
-export const get = async (path, signal) => (await asked(path, { signal })).json();
+/** GET JSON. */
+export const get = async (path, signal) => (await request(path, { signal })).json();
 
-/** POST an object as JSON; the answer as JSON. */
-export const post = async (path, body, signal) => (await posted(path, body, signal)).json();
+/** POST JSON; the response as JSON. */
+export const post = async (path, body, signal) => (await postRaw(path, body, signal)).json();
 
-/** POST an object as JSON; the answer as it is. */
-export function posted(path, body, signal) {
+/** POST JSON; the response as it is. */
+export function postRaw(path, body, signal) {
   const headers = { "Content-Type": "application/json" };
-  return asked(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  return request(path, { method: "POST", headers, body: JSON.stringify(body), signal });
 }
 
-/** POST files as a form; the answer as JSON. */
+/** POST files as a form; the response as JSON. */
 export async function upload(path, files, fields = {}) {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
   for (const [name, file] of files) form.append(name, file, file.name);
-  return (await asked(path, { method: "POST", body: form })).json();
+  return (await request(path, { method: "POST", body: form })).json();
 }
 
-async function asked(path, options) {
-  let answer;
+async function request(path, options) {
+  let response;
   try {
-    answer = await fetch(`api/${path}`, { ...options, headers: { ...options.headers, ...bearer() } });
+    response = await fetch(`api/${path}`, { ...options, headers: { ...options.headers, ...bearer() } });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    goneAway();
-    throw Object.assign(new Error("The server does not answer."), { name: "AwayError" });
+    startPolling();
+    throw Object.assign(new Error("The server is not responding."), { name: "OfflineError" });
   }
-  setAway(false);
-  if (answer.status === 401) {
+  setOffline(false);
+  if (response.status === 401) {
     await newToken();
-    return asked(path, options);
+    return request(path, options);
   }
-  if (!answer.ok) throw new Error(await whatWentWrong(answer));
-  return answer;
+  if (!response.ok) throw new Error(await errorMessage(response));
+  return response;
 }
 
 const bearer = () => (token ? { Authorization: `Bearer ${token}` } : {});
 
 function setToken(value) {
   token = value.trim();
-  keep("token", token);
+  store("token", token);
 }
 
-/** Ask the user for a token, once however many requests want one. */
+/** Ask the user for a token, once for all requests that need it. */
 async function newToken() {
-  wanted ??= askForToken(Boolean(token))
+  prompting ??= askForToken(Boolean(token))
     .then(setToken)
-    .finally(() => (wanted = null));
-  await wanted;
+    .finally(() => (prompting = null));
+  await prompting;
 }
 
-async function whatWentWrong(answer) {
+async function errorMessage(response) {
   try {
-    const { detail } = await answer.json();
+    const { detail } = await response.json();
     if (typeof detail === "string") return detail;
     if (Array.isArray(detail)) return detail.map((each) => `${(each.loc ?? []).slice(1).join(".")}: ${each.msg}`).join("; ");
   } catch {
-    // not JSON: the status has to do
+    // not JSON: use the status
   }
-  if (answer.status === 413) return "This is larger than the server takes; split it, or use the command line.";
-  if (answer.status === 429) return "Too many requests at once; wait a moment and try again.";
-  return `The server answered ${answer.status} ${answer.statusText}; its terminal says more.`;
+  if (response.status === 413) return "The file is larger than the server allows; split it or use the command line.";
+  if (response.status === 429) return "Too many requests; wait a moment and try again.";
+  return `The server responded with ${response.status} ${response.statusText}; its log has the details.`;
 }
 
-function setAway(value) {
-  if (value === away) return;
-  away = value;
-  for (const listener of listeners) listener(away);
+function setOffline(value) {
+  if (value === offline) return;
+  offline = value;
+  for (const listener of listeners) listener(offline);
 }
 
-/** Note that the server is away, and ask it until it is back. */
-function goneAway() {
-  if (away) return;
-  setAway(true);
-  const ask = async () => {
+/** Note that the server is offline, and poll it until it responds. */
+function startPolling() {
+  if (offline) return;
+  setOffline(true);
+  const poll = async () => {
     try {
       await fetch("api/health", { cache: "no-store" });
-      setAway(false);
+      setOffline(false);
     } catch {
-      setTimeout(ask, AGAIN);
+      setTimeout(poll, POLL_EVERY);
     }
   };
-  setTimeout(ask, AGAIN);
+  setTimeout(poll, POLL_EVERY);
 }

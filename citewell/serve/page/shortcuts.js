@@ -1,4 +1,4 @@
-/** The keys that do something, as one table: it answers the keys and it fills the help. */
+/** Keyboard shortcuts and the help that lists them. */
 
 import { $, h } from "./dom.js";
 
@@ -7,18 +7,18 @@ const HELP = [
     "Anywhere",
     [
       ["F8", "next gap or uncited claim"],
-      ["Shift F8", "the one before"],
-      ["Ctrl Enter", "from the text to the suggestions"],
-      ["Esc", "back to the text, or close"],
+      ["Shift F8", "previous gap or uncited claim"],
+      ["Ctrl Enter", "go to the suggestions"],
+      ["Esc", "back to the text, or close a dialog"],
       ["/", "search the library"],
-      ["?", "these keys"],
+      ["?", "show these shortcuts"],
     ],
   ],
   [
     "In the suggestions",
     [
       ["↓ ↑ or j k", "next, previous"],
-      ["Enter or c", "cite here, or take it back"],
+      ["Enter or c", "cite here, or undo that"],
       ["r", "related papers"],
       ["x", "dismiss"],
       ["o", "open the paper"],
@@ -27,7 +27,7 @@ const HELP = [
   ],
 ];
 
-/** Listen for keys; `acts` are `step(forward)`, `suggestions()`, `search()`. */
+/** Set up the shortcuts; `acts` has `step(forward)`, `suggestions()` and `search()`. */
 export function shortcuts(acts) {
   $("keys").replaceChildren(...HELP.map(([where, keys]) => section(where, keys)));
   $("help").addEventListener("click", () => $("shortcuts").showModal());

@@ -1,19 +1,19 @@
-/** Light or dark: as the system says, unless the switch was used. Loaded before the first paint, so that nothing flashes. */
+/** Light or dark mode: the system's setting, unless the user switched. Loaded before the first paint to avoid a flash. */
 
-import { keep, recalled } from "./memory.js";
+import { load, store } from "./storage.js";
 
 const root = document.documentElement;
-const chosen = recalled("theme", "");
+const chosen = load("theme", "");
 if (chosen) root.dataset.theme = chosen;
 
 const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
 
-/** Make a button the switch. */
+/** Make a button switch the mode. */
 export function switchTheme(button) {
   const show = () => button.setAttribute("aria-pressed", String(dark()));
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
-    keep("theme", root.dataset.theme);
+    store("theme", root.dataset.theme);
     show();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);

@@ -1,8 +1,8 @@
-/** Asks for the token that a server on another address than this machine's wants. */
+/** Asks the user for the server's token. */
 
 import { $ } from "./dom.js";
 
-/** The token that was typed; `wrong` says that the one before did not do. */
+/** The token that the user enters; `wrong` says that the one before was not accepted. */
 export function askForToken(wrong) {
   const dialog = $("token");
   $("token-wrong").hidden = !wrong;
@@ -13,7 +13,7 @@ export function askForToken(wrong) {
       "close",
       () => {
         if (dialog.returnValue === "give" && $("token-value").value.trim()) resolve($("token-value").value);
-        else reject(new Error("The server wants its token: reload the page and give the one that “citewell serve” printed."));
+        else reject(new Error("The server requires a token. Reload the page and enter the one that the server was started with."));
         dialog.returnValue = "";
       },
       { once: true },

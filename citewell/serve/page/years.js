@@ -1,15 +1,15 @@
-/** Papers by year, as bars. Where there is no room for each year they are put together, so that a bar can be seen and pressed. */
+/** A bar chart of papers per year. Years share a bar if there is no room for each. */
 
 import { counted, h, svg } from "./dom.js";
 
 const [HEIGHT, FOOT, TOP] = [170, 24, 18];
-const [BAR, LABEL] = [11, 52]; // the least room that a bar and a label take
+const [BAR, LABEL] = [11, 52]; // the minimum widths of a bar and a label
 const SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 
-/** The plot, so many pixels wide; `choose(since, before)` is called when a bar is pressed. */
+/** The chart, `width` pixels wide; `choose(since, before)` is called when a bar is clicked. */
 export function plot(years, width, choose) {
   const bins = binned(years, Math.floor(width / BAR));
-  if (!bins.length) return h("p", { class: "empty" }, "No paper here has a year.");
+  if (!bins.length) return h("p", { class: "empty" }, "No paper in the library has a year.");
   const most = Math.max(...bins.map(({ count }) => count));
   const step = width / bins.length;
   const bars = bins.map((bin, at) => bar(bin, at, step, most, choose));
@@ -19,7 +19,7 @@ export function plot(years, width, choose) {
     svg("line", { x1: 0, x2: width, y1: HEIGHT - FOOT, y2: HEIGHT - FOOT }),
     bars,
     labels(bins, step),
-    svg("text", { x: width, y: 11, "text-anchor": "end" }, `at most ${counted(most, "paper")}`),
+    svg("text", { x: width, y: 11, "text-anchor": "end" }, `tallest bar: ${counted(most, "paper")}`),
   );
   drawing.addEventListener("keydown", (event) => roved(event, bars));
   return drawing;
@@ -49,7 +49,7 @@ function bar({ since, before, count }, at, step, most, choose) {
   );
 }
 
-/** Round years under the bars, as many as there is room for. */
+/** Labels with round years, as many as fit. */
 function labels(bins, step) {
   const size = bins[0].before - bins[0].since;
   const every = SIZES.find((each) => each >= size && (each / size) * step >= LABEL) ?? SIZES.at(-1);
@@ -62,7 +62,7 @@ function labels(bins, step) {
     );
 }
 
-/** Left and right move along the bars. */
+/** The left and right arrow keys move between bars. */
 function roved(event, bars) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   const at = bars.indexOf(event.target) + (step ?? 0);
@@ -72,7 +72,7 @@ function roved(event, bars) {
   bars[at].focus();
 }
 
-/** The years from the first to the last, in at most so many bars. */
+/** Bins from the first to the last year, at most `most` of them. */
 export function binned(years, most) {
   const known = Object.entries(years)
     .map(([year, count]) => [Number(year), count])

@@ -1,4 +1,4 @@
-"""What the tests of the page do again and again."""
+"""Helpers for the tests of the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DROP = """([where, files]) => {
 
 @contextmanager
 def serving(library: Path, *options: str) -> Iterator[str]:
-    """A server for a library, as a process of its own; its address."""
+    """Run a server for a library in its own process; yields its URL."""
     command = [sys.executable, "-m", "citewell", "serve", "--no-open", "--port", "0", "--json", "--library", str(library)]
     process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
     try:
@@ -34,12 +34,12 @@ def serving(library: Path, *options: str) -> Iterator[str]:
 
 
 def drop(page: Any, where: str, *files: Path) -> None:
-    """Drop files on a part of the page, as a hand does."""
+    """Drop files on an element of the page."""
     page.evaluate(_DROP, [where, [[path.name, path.read_text("utf-8")] for path in files]])
 
 
 def until(page: Any, expression: str, argument: object = None, seconds: float = 15) -> None:
-    """Wait until JavaScript says so. Playwright's own waiting needs eval, which the page's policy forbids."""
+    """Wait until a JavaScript expression is true. Playwright's own waiting needs eval, which the page's policy forbids."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression, argument):
         assert time.monotonic() < end, f"never came true: {expression}\n{page.inner_text('body')[:1500]}"
@@ -47,12 +47,12 @@ def until(page: Any, expression: str, argument: object = None, seconds: float = 
 
 
 def says(page: Any, name: str, text: str) -> None:
-    """Wait until an element contains some words."""
+    """Wait until an element contains a text."""
     until(page, "([name, text]) => document.getElementById(name).textContent.includes(text)", [name, text])
 
 
 def settled(page: Any) -> None:
-    """Wait until the suggestions are the refined ones, and the draft has been read."""
+    """Wait until the suggestions are refined and the draft is parsed."""
     until(page, "stage.dataset.stage === 'refined' && (!draft.value.trim() || counts.textContent !== '')")
 
 

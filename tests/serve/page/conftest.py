@@ -18,9 +18,9 @@ from citewell.library import Library
 HOW = "apt-get install chromium, and pip install -e '.[dev]'"
 
 
-def _lacking(what: str) -> None:
-    """Skip with the command that mends it; in CI, where the page must be tested, fail."""
-    message = f"the page is tested in Chromium, and {what} is missing: {HOW}"
+def _missing(what: str) -> None:
+    """Skip with the command that installs it; fail in CI, where the page must be tested."""
+    message = f"the tests of the page need {what}: {HOW}"
     if os.environ.get("CI"):
         pytest.fail(message)
     pytest.skip(message)
@@ -28,26 +28,26 @@ def _lacking(what: str) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium, as the system has it."""
+    """The system's Chromium."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        _lacking("Playwright")
+        _missing("Playwright")
     path = shutil.which("chromium")
     if path is None:
-        _lacking("Debian's chromium")
+        _missing("Debian's chromium")
     with sync_playwright() as playwright:
-        # Root, as CI is, has no sandbox.
+        # Chromium has no sandbox for root, which CI runs as.
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        found = playwright.chromium.launch(executable_path=path, args=options)
-        yield found
-        found.close()
+        chromium = playwright.chromium.launch(executable_path=path, args=options)
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture(scope="session")
 def demo_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo's library, and one paper whose title tries to be a script."""
-    folder = tmp_path_factory.mktemp("desk")
+    """The demo's library and a paper whose title contains a script."""
+    folder = tmp_path_factory.mktemp("demo")
     hostile = folder / "hostile.jsonl"
     hostile.write_text(json.dumps(HOSTILE) + "\n", encoding="utf-8")
     with Library(folder / "library") as library:
@@ -67,33 +67,33 @@ HOSTILE = {
 
 @pytest.fixture(scope="session")
 def server(demo_library: Path) -> Iterator[str]:
-    """The address of a server of the demo's library."""
+    """The URL of a server with the demo's library."""
     with serving(demo_library) as address:
         yield address
 
 
 @pytest.fixture
 def new_page(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Makes pages, each like a first visit; whatever breaks in one of them fails the test."""
-    contexts, broken = [], []
+    """Opens pages, each like a first visit; any script error fails the test."""
+    contexts, errors = [], []
 
     def make(address: str, **options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         context.set_default_timeout(15_000)
         contexts.append(context)
         page = context.new_page()
-        page.on("pageerror", lambda error: broken.append(f"{error}\n{error.stack}"))
-        page.on("console", lambda line: broken.append(line.text) if "Content Security Policy" in line.text else None)
+        page.on("pageerror", lambda error: errors.append(f"{error}\n{error.stack}"))
+        page.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
         page.goto(address)
         return page
 
     yield make
     for context in contexts:
         context.close()
-    assert not broken, broken
+    assert not errors, errors
 
 
 @pytest.fixture
 def page(new_page: Callable[..., Any], server: str) -> Any:
-    """The page of a first visit, on a wide screen."""
+    """The page at a first visit, on a wide screen."""
     return new_page(server)

@@ -1,4 +1,4 @@
-"""The page for everybody: by keyboard alone, on a phone, with a screen reader, and with hostile papers."""
+"""Accessibility and security: keyboard only, phones, screen readers, and hostile papers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _focused(page: Any) -> str:
     return page.evaluate("document.activeElement.id || document.activeElement.className")  # type: ignore[no-any-return]
 
 
-def test_by_keyboard_alone(page: Any) -> None:
+def test_keyboard_only(page: Any) -> None:
     keys = page.keyboard
     keys.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the manuscript"
@@ -61,7 +61,7 @@ def test_by_keyboard_alone(page: Any) -> None:
     assert Path(download.value.path()).read_text("utf-8").startswith("@")
 
 
-def test_no_card_hides_under_the_heading_and_the_page_itself_does_not_scroll(page: Any) -> None:
+def test_no_card_is_under_the_heading_and_the_page_does_not_scroll(page: Any) -> None:
     page.fill("#draft", DRAFT)
     page.wait_for_selector("#mirror .gap")
     settled(page)
@@ -80,10 +80,10 @@ def test_no_card_hides_under_the_heading_and_the_page_itself_does_not_scroll(pag
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_the_mirror_wraps_as_the_text_does(new_page: Callable[..., Any], server: str, width: int) -> None:
+def test_the_mirror_wraps_like_the_text(new_page: Callable[..., Any], server: str, width: int) -> None:
     page = new_page(server, viewport={"width": width, "height": 800})
     page.fill("#draft", DRAFT + "\n\n\ttabs\tand 😀 𝒳𝒴 signs   with   spaces \n" + "aVeryLongWord" * 30 + "\n")
-    # The row is as high as the higher of the two; each of them alone would be as high.
+    # Each of the two alone must be as high as both together.
     alone = """(one, other) => {
       other.style.display = "none";
       one.style.height = one.tagName === "TEXTAREA" ? "0" : "auto";
@@ -95,7 +95,7 @@ def test_the_mirror_wraps_as_the_text_does(new_page: Callable[..., Any], server:
     assert heights[0] == heights[1] or heights[0] == page.evaluate("sheet.clientHeight") > heights[1]
 
 
-def test_pages_turn_by_what_can_be_seen(page: Any) -> None:
+def test_page_keys_move_by_the_visible_height(page: Any) -> None:
     page.fill("#draft", "".join(f"Line {at} 😀\n" for at in range(200)))
     page.evaluate("draft.setSelectionRange(0, 0)")
     line = "draft.value.slice(0, draft.selectionEnd).split('\\n').length - 1"
@@ -113,7 +113,7 @@ def test_pages_turn_by_what_can_be_seen(page: Any) -> None:
     assert page.evaluate("draft.selectionEnd === draft.value.length")
 
 
-def test_what_has_the_focus_can_be_seen(page: Any) -> None:
+def test_the_focus_is_visible(page: Any) -> None:
     page.fill("#draft", DRAFT)
     settled(page)
     seen = 0
@@ -123,7 +123,7 @@ def test_what_has_the_focus_can_be_seen(page: Any) -> None:
         outline = page.evaluate(
             """() => {
               const it = document.activeElement;
-              if (it === document.body || it.id === "draft") return null;  // the sheet's frame shows for the text area
+              if (it === document.body || it.id === "draft") return null;  // its frame shows the focus
               const style = getComputedStyle(it);
               return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
             }"""
@@ -134,7 +134,7 @@ def test_what_has_the_focus_can_be_seen(page: Any) -> None:
     assert seen > 10
 
 
-def test_nothing_scrolls_sideways_on_a_phone(new_page: Callable[..., Any], server: str) -> None:
+def test_no_horizontal_scrolling_on_a_phone(new_page: Callable[..., Any], server: str) -> None:
     page = new_page(server, viewport={"width": 320, "height": 700}, has_touch=True, is_mobile=True)
     sideways = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     assert page.evaluate(sideways) == 0
@@ -150,7 +150,7 @@ def test_nothing_scrolls_sideways_on_a_phone(new_page: Callable[..., Any], serve
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Library").click()
     page.fill("#question", "latent topics")
-    until(page, "document.getElementById('found-count').textContent.startsWith('The best')")
+    until(page, "document.getElementById('result-count').textContent.startsWith('The best')")
     assert page.evaluate(sideways) == 0
 
 
@@ -167,7 +167,7 @@ def test_axe_finds_nothing(new_page: Callable[..., Any], server: str, scheme: st
             [(each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"]) for each in found],
         )
 
-    check("an empty desk")
+    check("an empty editor")
     page.fill("#draft", DRAFT)
     page.wait_for_selector("#mirror .gap")
     settled(page)
@@ -175,21 +175,21 @@ def test_axe_finds_nothing(new_page: Callable[..., Any], server: str, scheme: st
     page.locator("[data-act=dismiss]").nth(1).click()
     page.locator("#filters summary").click()
     page.locator(".card summary").first.click()
-    check("the desk at work")
+    check("the editor with suggestions")
     page.locator(".card .title").first.click()
     page.wait_for_selector("#paper[open] .abstract")
     check("a paper")
     page.keyboard.press("Escape")
     page.click("#help")
-    check("the keys")
+    check("the shortcuts")
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Library").click()
     page.fill("#question", "latent topics")
-    until(page, "document.getElementById('found-count').textContent.startsWith('The best')")
+    until(page, "document.getElementById('result-count').textContent.startsWith('The best')")
     check("the library")
 
 
-def test_the_switch_overrides_the_system_and_is_remembered(new_page: Callable[..., Any], server: str) -> None:
+def test_the_switch_overrides_the_system_and_is_stored(new_page: Callable[..., Any], server: str) -> None:
     page = new_page(server, color_scheme="dark")
     background = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(background)
@@ -213,20 +213,20 @@ def test_hostile_papers_and_drafts_stay_text(page: Any) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Library").click()
     page.fill("#question", "zeppelin moorings")
-    until(page, "document.getElementById('found-count').textContent.startsWith('The best')")
-    assert "onclick" in page.inner_text("#found")
+    until(page, "document.getElementById('result-count').textContent.startsWith('The best')")
+    assert "onclick" in page.inner_text("#results")
     page.reload()
-    page.wait_for_selector("#found li")
+    page.wait_for_selector("#results li")
     assert page.evaluate("window.pwned") is None
     assert page.evaluate("document.querySelectorAll('main script, main img, main b, dialog script').length") == 0
 
 
-def test_the_page_asks_nobody_else(new_page: Callable[..., Any], server: str) -> None:
-    asked: list[str] = []
+def test_the_page_contacts_no_other_server(new_page: Callable[..., Any], server: str) -> None:
+    urls: list[str] = []
     page = new_page("about:blank")
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: urls.append(request.url))
     page.goto(server)
     page.fill("#draft", DRAFT)
     settled(page)
-    assert asked
-    assert all(url.startswith(server) or re.match(r"(blob|data):", url) for url in asked)
+    assert urls
+    assert all(url.startswith(server) or re.match(r"(blob|data):", url) for url in urls)

@@ -1,4 +1,4 @@
-"""A person's way through the desk: a draft comes in, papers are chosen, and files leave."""
+"""The main workflow: open a draft, choose papers, save files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from citewell.library import Library
 
 @pytest.fixture
 def draft(tmp_path: Path) -> tuple[Path, Path]:
-    """The demo's draft and its bibliography, as files of one's own."""
+    """Copies of the demo's draft and bibliography."""
     return tuple(Path(shutil.copy(demo.path(name), tmp_path / name)) for name in ("draft.tex", "refs.bib"))  # type: ignore[return-value]
 
 
 @pytest.fixture
 def open_draft(page: Any, draft: tuple[Path, Path]) -> Any:
-    """The page with the demo's draft dropped on it, and read."""
+    """The page with the demo's draft, dropped and parsed."""
     drop(page, "#manuscript", *draft)
     page.wait_for_selector("#mirror .gap")
     settled(page)
@@ -74,12 +74,12 @@ def test_from_a_dropped_latex_file_to_a_bib(open_draft: Any, draft: tuple[Path, 
     assert name == "draft-cited.tex"
     new = re.findall(r"\\cite\{([^}?]+)\}", cited)[:2]
     name, whole = _saved(page, "#save-bibliography")
-    assert name == "refs.bib", "the draft asks for it by the name it came with"
-    assert all(f"{{{key}," in whole for key in new), "what the draft cites now is in its bibliography"
-    assert whole.startswith(draft[1].read_text("utf-8").rstrip()), "the entries that were there are left as they were"
+    assert name == "refs.bib", "the bibliography keeps the name that the draft refers to"
+    assert all(f"{{{key}," in whole for key in new), "new citations have entries in the bibliography"
+    assert whole.startswith(draft[1].read_text("utf-8").rstrip()), "existing entries stay as they are"
 
 
-def test_citations_go_into_the_text_and_undo_takes_them_out(open_draft: Any) -> None:
+def test_insert_citations_and_undo(open_draft: Any) -> None:
     page = open_draft
     before = page.input_value("#draft")
     _cite_first(page)
@@ -91,24 +91,24 @@ def test_citations_go_into_the_text_and_undo_takes_them_out(open_draft: Any) -> 
     assert page.input_value("#draft") == before
 
 
-_DESK = """() => [document.getElementById("chosen-list").innerText, document.querySelectorAll("#mirror .filled").length,
+_STATE = """() => [document.getElementById("chosen-list").innerText, document.querySelectorAll("#mirror .filled").length,
   document.getElementById("entries").textContent]"""
 
 
-def test_undo_and_redo_of_an_insertion_bring_its_choices_and_bibliography_along(open_draft: Any) -> None:
+def test_undo_and_redo_of_an_insertion_restore_choices_and_bibliography(open_draft: Any) -> None:
     page = open_draft
     _cite_first(page)
-    before = page.evaluate(_DESK)
+    before = page.evaluate(_STATE)
     page.click("#insert")
     until(page, "document.getElementById('chosen-list').innerText.includes('cited in the text')")
-    after = page.evaluate(_DESK)
+    after = page.evaluate(_STATE)
     assert after[2].startswith("7 bibliography entries")
     for keys, then in (("Control+z", before), ("Control+Shift+z", after), ("Control+z", before)):
         page.keyboard.press(keys)
-        until(page, f"then => JSON.stringify(({_DESK})()) === JSON.stringify(then)", then)
+        until(page, f"then => JSON.stringify(({_STATE})()) === JSON.stringify(then)", then)
 
 
-def test_citations_at_both_ends_of_a_long_draft_go_in_at_once(page: Any, tmp_path: Path) -> None:
+def test_citations_at_both_ends_of_a_long_draft_are_inserted_together(page: Any, tmp_path: Path) -> None:
     middle = "".join(f"Line {at} of it: <b>bold</b> &amp; 😀 \\& more.\n\n" for at in range(1500))
     text = f"Topic models are old \\cite{{}}.\n\n{middle}Lexical search ranks papers by words \\cite{{}}.\n"
     (tmp_path / "long.tex").write_text(text, "utf-8")
@@ -129,7 +129,7 @@ def test_citations_at_both_ends_of_a_long_draft_go_in_at_once(page: Any, tmp_pat
     assert page.locator("#mirror .filled").count() == 2
 
 
-def test_what_was_inserted_can_be_saved(open_draft: Any) -> None:
+def test_inserted_citations_can_be_saved(open_draft: Any) -> None:
     page = open_draft
     _cite_first(page)
     page.click("#insert")
@@ -142,19 +142,19 @@ def test_what_was_inserted_can_be_saved(open_draft: Any) -> None:
     assert f"{{{new.pop()}," in whole
 
 
-def test_a_choice_survives_the_undo_of_a_deletion(open_draft: Any) -> None:
+def test_undoing_a_deletion_restores_a_choice(open_draft: Any) -> None:
     page = open_draft
     _cite_first(page)
-    before = page.evaluate(_DESK)
+    before = page.evaluate(_STATE)
     page.focus("#draft")
     page.evaluate("() => { const at = draft.value.indexOf('\\\\cite{}'); draft.setSelectionRange(at - 9, at + 20); }")
     page.keyboard.press("Delete")
     assert "bibliography only" in page.inner_text("#chosen-list")
     page.keyboard.press("Control+z")
-    assert page.evaluate(_DESK) == before
+    assert page.evaluate(_STATE) == before
 
 
-def test_a_chosen_paper_that_is_removed_can_come_back_and_the_focus_stays_in_the_list(open_draft: Any) -> None:
+def test_removing_a_chosen_paper_can_be_undone_and_keeps_the_focus_in_the_list(open_draft: Any) -> None:
     page = open_draft
     for at in range(2):
         _cite_first(page, at)
@@ -164,29 +164,29 @@ def test_a_chosen_paper_that_is_removed_can_come_back_and_the_focus_stays_in_the
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.closest('#chosen-list li') !== null")
     page.evaluate("draft.focus(), draft.setSelectionRange(0, 0)")
-    page.keyboard.type("%\n")  # the places move while it is away
+    page.keyboard.type("%\n")  # the places move in the meantime
     page.locator(".notice", has_text="Removed").get_by_role("button", name="Undo").click()
     lines = [int(text.split()[-1]) for text in before]
     assert places.all_inner_texts() == [f"line {line + 1}" for line in lines]
 
 
-def test_another_draft_takes_the_place_of_the_first_until_that_is_undone(open_draft: Any, tmp_path: Path) -> None:
+def test_another_draft_replaces_the_first_until_undo(open_draft: Any, tmp_path: Path) -> None:
     page = open_draft
     _cite_first(page)
     page.locator("#suggestions [data-act=dismiss]").nth(1).click()
-    text, before = page.input_value("#draft"), page.evaluate(_DESK)
+    text, before = page.input_value("#draft"), page.evaluate(_STATE)
     other = tmp_path / "other.md"
     other.write_text("# Boats\n\nTopic models count boats [@?].\n", "utf-8")
     drop(page, "#panel", other)
     until(page, "document.getElementById('name').textContent === 'other.md · Markdown'")
-    assert page.locator("#dismissed").is_hidden(), "what was dismissed was dismissed for the first draft"
+    assert page.locator("#dismissed").is_hidden(), "papers are dismissed for one draft"
     page.locator(".notice", has_text="other.md").get_by_role("button", name="Undo").click()
-    until(page, f"then => JSON.stringify(({_DESK})()) === JSON.stringify(then)", before)
+    until(page, f"then => JSON.stringify(({_STATE})()) === JSON.stringify(then)", before)
     assert page.input_value("#draft") == text
     assert page.inner_text("#dismissed-count") == "1 dismissed"
 
 
-def test_of_several_files_the_one_that_begins_the_document_is_opened(page: Any, tmp_path: Path) -> None:
+def test_of_several_files_the_one_with_the_document_is_opened(page: Any, tmp_path: Path) -> None:
     (tmp_path / "intro.tex").write_text("Topic models are old \\cite{}.\n", "utf-8")
     (tmp_path / "main.tex").write_text(
         "\\documentclass{article}\n\\begin{document}\n\\input{intro}\n\\end{document}\n", "utf-8"
@@ -200,7 +200,7 @@ def test_of_several_files_the_one_that_begins_the_document_is_opened(page: Any, 
     until(page, "document.getElementById('entries').textContent.startsWith('6 bibliography entries')")
 
 
-def test_words_can_be_dragged_into_the_text(page: Any) -> None:
+def test_text_can_be_dragged_into_the_draft(page: Any) -> None:
     kept = page.evaluate(
         """() => {
           const data = new DataTransfer();
@@ -209,7 +209,7 @@ def test_words_can_be_dragged_into_the_text(page: Any) -> None:
           return document.getElementById("draft").dispatchEvent(drop);
         }"""
     )
-    assert kept, "what the browser does with dropped words is left to it"
+    assert kept, "dropped text is left to the browser"
 
 
 def test_a_reload_changes_nothing(open_draft: Any) -> None:
@@ -227,7 +227,7 @@ def test_a_reload_changes_nothing(open_draft: Any) -> None:
     assert page.evaluate(state) == before
 
 
-def test_marks_stand_where_they_should_among_emoji_and_mathematics(page: Any) -> None:
+def test_marks_are_correct_among_emoji_and_mathematics(page: Any) -> None:
     page.fill(
         "#draft", "# Boats 😀 𝒳\n\nWe count 𝔹oats 🚤 by topic models [@?]. Others 😀 follow latent semantic analysis [@?].\n"
     )
@@ -240,25 +240,25 @@ def test_marks_stand_where_they_should_among_emoji_and_mathematics(page: Any) ->
     assert re.search(r"models \[@\w+\]\. Others 😀 follow latent semantic analysis \[@\?\]\.", cited)
 
 
-def test_filters_and_what_is_mine(open_draft: Any, demo_library: Path) -> None:
+def test_filters(open_draft: Any, demo_library: Path) -> None:
     page = open_draft
     page.keyboard.press("F8")
     page.locator("#filters summary").click()
     page.fill("#since", "2018")
     page.fill("#before", "2020")
     until(page, "[...document.querySelectorAll('#suggestions .byline')].every(e => /201[89]/.test(e.textContent))")
-    page.select_option("#mine", "only")
+    page.select_option("#bibliography-filter", "only")
     until(page, "[...document.querySelectorAll('#suggestions .card')].every(e => e.querySelector('.badge'))")
     page.fill("#venue", "no venue is called so")
-    page.get_by_role("button", name="Take the filters away").click()
+    page.get_by_role("button", name="Clear the filters").click()
     page.wait_for_selector("#suggestions .card")
     with Library(demo_library) as library:
         known = {library.store.papers([library.number(key)]).popitem()[1].id for key in re.findall(r"@\w+\{([^,]+),", _bib())}
     shown = {each.get_attribute("data-id") for each in page.locator("#suggestions .card").all()}
-    assert shown.isdisjoint(known), "what the draft cites already is not suggested again"
+    assert shown.isdisjoint(known), "papers that the draft cites are not suggested"
 
 
-def test_what_a_check_finds_is_marked_and_told(page: Any, tmp_path: Path) -> None:
+def test_findings_are_marked_and_shown(page: Any, tmp_path: Path) -> None:
     draft = tmp_path / "draft.tex"
     draft.write_text(
         "\\documentclass{article}\n\\begin{document}\nWe rank papers \\cite{nowhere} well.\n\\end{document}\n", "utf-8"
@@ -270,14 +270,14 @@ def test_what_a_check_finds_is_marked_and_told(page: Any, tmp_path: Path) -> Non
     at = draft.read_text("utf-8").index("nowhere") + 2
     page.evaluate("at => draft.setSelectionRange(at, at)", at)
     until(page, "!finding.hidden && finding.textContent.includes('nowhere')")
-    assert page.inner_text("#notes-title") == "6 notes on the bibliography", "no entry of it is cited"
+    assert page.inner_text("#issues-title") == "6 issues in the bibliography", "no entry is cited"
 
 
 def _bib() -> str:
     return demo.path("refs.bib").read_text("utf-8")
 
 
-def test_related_papers_and_the_way_back(open_draft: Any) -> None:
+def test_related_papers_and_back(open_draft: Any) -> None:
     page = open_draft
     first = page.locator("#suggestions .card").first
     title = first.locator("h3").inner_text()
@@ -293,14 +293,14 @@ def test_reasons_are_shown(open_draft: Any) -> None:
     page = open_draft
     page.keyboard.press("F8")
     settled(page)
-    assert page.locator("#suggestions blockquote mark").count() > 0, "the quoted sentence has its matching words marked"
-    assert page.locator("#suggestions .words").count() > 0
+    assert page.locator("#suggestions blockquote mark").count() > 0, "matching words of the quoted sentence are highlighted"
+    assert page.locator("#suggestions .reasons").count() > 0
     path = page.locator("#suggestions .path").first
     assert path.locator("svg circle.paper").count() == 1
     assert path.locator("svg circle.between").count() == path.locator("li").count() - 2
 
 
-def test_a_zipped_project_opens_file_by_file(page: Any, tmp_path: Path) -> None:
+def test_a_zipped_project(page: Any, tmp_path: Path) -> None:
     main = demo.path("draft.tex").read_text("utf-8")
     head, tail = main.split(r"\section{Related Work}")
     body, end = tail.split(r"\bibliographystyle")
@@ -314,11 +314,11 @@ def test_a_zipped_project_opens_file_by_file(page: Any, tmp_path: Path) -> None:
     settled(page)
     assert page.locator("#mirror .gap").count() == 2
     assert "6 bibliography entries" in page.inner_text("#entries")
-    page.locator("#part").select_option("parts/related.tex")
+    page.locator("#project-file").select_option("parts/related.tex")
     until(page, "document.querySelectorAll('#mirror .gap').length === 6")
     _cite_first(page)
     assert page.inner_text("#chosen-list .places").startswith("parts/related.tex, line ")
-    page.locator("#part").select_option("")
+    page.locator("#project-file").select_option("")
     page.locator("#chosen-list .places button").click()
     assert page.input_value("#draft").startswith(r"\section{Related Work}")
     name, cited = _saved(page, "#save-draft")
@@ -326,7 +326,7 @@ def test_a_zipped_project_opens_file_by_file(page: Any, tmp_path: Path) -> None:
     assert cited.count(r"\cite{}") == body.count(r"\cite{}") - 1
 
 
-def test_a_word_file_opens_as_text(page: Any, tmp_path: Path) -> None:
+def test_a_word_file(page: Any, tmp_path: Path) -> None:
     document = docx.Document()
     document.add_heading("Topics and boats 𝒳", 0)
     document.add_paragraph("Documents are mixtures of topics [?]. Boats are counted from photographs.")
@@ -337,7 +337,7 @@ def test_a_word_file_opens_as_text(page: Any, tmp_path: Path) -> None:
     assert page.inner_text("#name") == "draft.docx · Word"
 
 
-def test_a_file_that_is_no_draft_is_told(page: Any, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_draft_is_reported(page: Any, tmp_path: Path) -> None:
     (tmp_path / "odd.docx").write_bytes(b"PK\x03\x04 neither fish nor fowl")
     page.set_input_files("#file", tmp_path / "odd.docx")
     page.wait_for_selector(".notice.wrong")

@@ -1,4 +1,4 @@
-"""The modules that count characters, follow edits and mark words, run in the browser that they are written for."""
+"""Unit tests of the modules for positions, edits and highlighting, run in the browser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def test_places_are_the_same_counted_in_code_points_and_in_units(page: Any) -> None:
+def test_positions_convert_between_code_points_and_units(page: Any) -> None:
     found = page.evaluate(
         """async (texts) => {
           const { Offsets } = await import("/static/offsets.js");
@@ -28,7 +28,7 @@ def test_places_are_the_same_counted_in_code_points_and_in_units(page: Any) -> N
         assert places == [[_units(text[:at]), at] for at in range(len(text) + 1)]
 
 
-def test_marks_keep_their_words_whatever_is_typed_beside_them(page: Any) -> None:
+def test_marks_stay_on_their_text_after_edits(page: Any) -> None:
     chance = random.Random(7)
     cases = []
     for _ in range(400):
@@ -60,7 +60,7 @@ def test_marks_keep_their_words_whatever_is_typed_beside_them(page: Any) -> None
         assert kept
 
 
-def test_what_an_edit_cuts_into_loses_its_mark_and_what_it_falls_inside_grows(page: Any) -> None:
+def test_a_cut_range_is_dropped_and_an_edited_range_grows(page: Any) -> None:
     found = page.evaluate(
         """async () => {
           const { difference, shifted } = await import("/static/edits.js");
@@ -71,24 +71,24 @@ def test_what_an_edit_cuts_into_loses_its_mark_and_what_it_falls_inside_grows(pa
     assert found == [None, {"begin": 0, "end": 11}, {"begin": 6, "end": 11}]
 
 
-def test_words_are_marked_by_their_stem(page: Any) -> None:
+def test_words_are_highlighted_by_stem(page: Any) -> None:
     marked = page.evaluate(
         """async () => {
-          const { highlighted } = await import("/static/words.js");
-          const pieces = highlighted("Topics of a topic model; utopic.", ["topics", "models"]);
+          const { highlight } = await import("/static/highlight.js");
+          const pieces = highlight("Topics of a topic model; utopic.", ["topics", "models"]);
           return pieces.map((each) => each.tagName ? `<${each.textContent}>` : each).join("");
         }"""
     )
     assert marked == "<Topics> of a <topic> <model>; utopic."
 
 
-def test_a_citation_that_was_just_typed_is_masked_before_the_server_has_read_it(page: Any) -> None:
+def test_a_citation_is_masked_before_the_server_has_parsed_it(page: Any) -> None:
     context = page.evaluate(
         r"""async () => {
           const { placeAt } = await import("/static/place.js");
-          const { Reading } = await import("/static/reading.js");
+          const { ParsedDraft } = await import("/static/parsed_draft.js");
           const text = "First one. We follow \\emph{earlier work}~\\citep[p. 3]{old} and rank by words \\cite{} here. Last.";
-          return placeAt(new Reading(), text, text.indexOf("\\cite{}") + 6).query.context;
+          return placeAt(new ParsedDraft(), text, text.indexOf("\\cite{}") + 6).query.context;
         }"""
     )
     assert context == "We follow earlier work OTHERCIT and rank by words TARGETCIT here"

@@ -1,20 +1,20 @@
-/** Files into the library: each import is a job of the server, shown as a bar until it is done. */
+/** Imports files into the library. Each import is a job of the server, shown with a progress bar. */
 
 import { $, counted, h } from "./dom.js";
-import { rest } from "./asking.js";
-import { announce, complain } from "./notices.js";
+import { delay } from "./delay.js";
+import { announce, showError } from "./notices.js";
 import { get, upload } from "./server.js";
 
-const LOOK_AGAIN = 400;
+const POLL_EVERY = 400;
 
-/** Make the area for files work; `added()` is called when the library has grown. */
-export function adding(added) {
+/** Set up the import area; `added()` is called when papers were added. */
+export function setUpImports(added) {
   const area = $("add-area");
-  const view = $("library-view"); // a file may be dropped anywhere on it
-  const take = (files) => files.length && bring([...files], added);
+  const view = $("library-view"); // files may be dropped anywhere on the view
+  const importFiles = (files) => files.length && start([...files], added);
   $("add").addEventListener("click", () => $("add-files").click());
   $("add-files").addEventListener("change", () => {
-    take($("add-files").files);
+    importFiles($("add-files").files);
     $("add-files").value = "";
   });
   for (const name of ["dragover", "dragleave", "drop"]) {
@@ -22,13 +22,13 @@ export function adding(added) {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
       area.classList.toggle("over", name === "dragover");
-      if (name === "drop") take(event.dataTransfer.files);
+      if (name === "drop") importFiles(event.dataTransfer.files);
     });
   }
   resume(added);
 }
 
-async function bring(files, added) {
+async function start(files, added) {
   const names = files.length === 1 ? files[0].name : counted(files.length, "file");
   const line = lineFor(names);
   try {
@@ -42,7 +42,7 @@ async function bring(files, added) {
   }
 }
 
-/** Show the imports that were going on when the page was opened. */
+/** Show the imports that were running when the page was opened. */
 async function resume(added) {
   try {
     const jobs = await get("jobs");
@@ -51,43 +51,43 @@ async function resume(added) {
       watch(job.id, line, added).catch((error) => line.fail(error.message));
     }
   } catch (error) {
-    complain(error);
+    showError(error);
   }
 }
 
 async function watch(id, line, added) {
   for (;;) {
-    const job = await get(`jobs/${encodeURIComponent(id)}`).catch(away);
+    const job = await get(`jobs/${encodeURIComponent(id)}`).catch(whileOffline);
     if (job.state === "done") {
       line.done(job.message || "Done");
       return added();
     }
     if (job.state === "failed") return line.fail(job.message);
     line.progress(job);
-    await rest(LOOK_AGAIN);
+    await delay(POLL_EVERY);
   }
 }
 
-/** An import outlives the server that does not answer now, and is looked for until one does. */
-function away(error) {
-  if (error.name !== "AwayError") throw error;
+/** An import continues when the server is back, so keep polling. */
+function whileOffline(error) {
+  if (error.name !== "OfflineError") throw error;
   return { state: "waiting", message: "Waiting for the server …" };
 }
 
 /** One import on the page. */
 function lineFor(names) {
   const bar = h("progress", { "aria-label": `Adding ${names}` });
-  const said = h("span", { class: "said" }, "Sending …");
+  const status = h("span", { class: "status" }, "Uploading …");
   const close = h(
     "button",
-    { type: "button", class: "close", "aria-label": `Put away: ${names}`, hidden: true, click: () => line.remove() },
+    { type: "button", class: "close", "aria-label": `Close: ${names}`, hidden: true, click: () => line.remove() },
     "×",
   );
-  const line = h("li", { class: "job" }, h("strong", {}, names), bar, said, close);
+  const line = h("li", { class: "job" }, h("strong", {}, names), bar, status, close);
   $("jobs").append(line);
   const end = (text, kind) => {
     bar.remove();
-    said.textContent = text;
+    status.textContent = text;
     line.classList.add(kind);
     close.hidden = false;
     announce(`${names}: ${text}`);
@@ -95,7 +95,7 @@ function lineFor(names) {
   return {
     progress({ state, done, total, message }) {
       if (total) Object.assign(bar, { max: total, value: done });
-      said.textContent =
+      status.textContent =
         message ||
         (state === "waiting"
           ? "Waiting …"

@@ -1,14 +1,14 @@
 /**
- * What the server read in the draft, kept in step with the typing: titles, paragraphs, sentences, citations and uncited claims,
- * all in UTF-16 units of the text as it now stands.
+ * The server's parse of the draft, updated while the user types: title, paragraphs, sentences, gaps, citations and uncited claims.
+ * All positions are in UTF-16 units of the current text.
  */
 
 import { survivors } from "./edits.js";
 import { Offsets } from "./offsets.js";
 
-const PLACED = ["uncited-claim", "missing-key"]; // the findings that stand in the text; the others are in the bibliography
+const IN_TEXT = ["uncited-claim", "missing-key"]; // findings in the text; all others are about the bibliography
 
-export class Reading {
+export class ParsedDraft {
   constructor() {
     this.title = "";
     this.abstract = "";
@@ -19,55 +19,55 @@ export class Reading {
     this.paragraphs = [];
     this.claims = [];
     this.faults = [];
-    /** What was found in the bibliography, a sentence each. */
-    this.notes = [];
+    /** Findings about the bibliography, one sentence each. */
+    this.issues = [];
     this.bibliography = [];
-    /** Stretches that were typed in since the server read them. */
+    /** Ranges that were typed since the server parsed the text. */
     this.fresh = [];
   }
 
-  /** What POST /api/draft said of `text`, which may be a part of a draft that `about` tells of. */
-  static of(answer, text, before, about = {}) {
-    const reading = new Reading();
+  /** The response of POST /api/draft for `text`; `about` has the title, abstract and authors of the whole draft. */
+  static of(response, text, before, about = {}) {
+    const draft = new ParsedDraft();
     const offsets = new Offsets(text);
     const here = (each) => ({ ...each, begin: offsets.units(each.begin), end: offsets.units(each.end) });
-    reading.title = answer.title || about.title || "";
-    reading.abstract = answer.abstract || about.abstract || "";
-    reading.authors = answer.authors?.length ? answer.authors : (about.authors ?? []);
-    reading.format = answer.format;
-    reading.bibliography = answer.bibliography;
-    reading.citations = answer.citations.map(here);
-    reading.paragraphs = answer.paragraphs.map((each) => ({ ...here(each), count: each.sentences.length }));
-    reading.sentences = answer.paragraphs.flatMap((each) => each.sentences.map(here));
-    reading.claims = before.claims;
-    reading.faults = before.faults;
-    reading.notes = before.notes;
-    return reading;
+    draft.title = response.title || about.title || "";
+    draft.abstract = response.abstract || about.abstract || "";
+    draft.authors = response.authors?.length ? response.authors : (about.authors ?? []);
+    draft.format = response.format;
+    draft.bibliography = response.bibliography;
+    draft.citations = response.citations.map(here);
+    draft.paragraphs = response.paragraphs.map((each) => ({ ...here(each), count: each.sentences.length }));
+    draft.sentences = response.paragraphs.flatMap((each) => each.sentences.map(here));
+    draft.claims = before.claims;
+    draft.faults = before.faults;
+    draft.issues = before.issues;
+    return draft;
   }
 
-  /** Take in what POST /api/check found in `text`. */
-  audit(findings, text) {
+  /** Add the findings of POST /api/check for `text`. */
+  addFindings(findings, text) {
     const offsets = new Offsets(text);
     const here = (each) => ({ ...each, begin: offsets.units(each.begin), end: offsets.units(each.end) });
     const of = (kind) => findings.filter((each) => each.kind === kind).map(here);
     this.claims = of("uncited-claim");
     this.faults = of("missing-key");
-    this.notes = findings.filter(({ kind }) => !PLACED.includes(kind)).map(({ message }) => message);
+    this.issues = findings.filter(({ kind }) => !IN_TEXT.includes(kind)).map(({ message }) => message);
   }
 
-  /** Move everything with an edit. */
+  /** Update all positions after an edit. */
   follow(edit) {
     for (const name of ["citations", "sentences", "paragraphs", "claims", "faults", "fresh"])
       this[name] = survivors(this[name], edit);
     this.fresh.push({ begin: edit.begin, end: edit.end + edit.moved });
   }
 
-  /** Whether a stretch was typed in since the server read it. */
+  /** Whether a range was edited since the server parsed the text. */
   isFresh({ begin, end }) {
     return this.fresh.some((each) => each.begin <= end && each.end >= begin);
   }
 
-  /** What to mark in the text. */
+  /** The marks in the text. */
   marks() {
     const kinds = (list, kind) => list.map(({ begin, end }) => ({ begin, end, kind }));
     return [
@@ -77,18 +77,18 @@ export class Reading {
     ];
   }
 
-  /** Library ids of what the draft cites or lists. */
+  /** Library ids of the papers in the draft's citations and bibliography. */
   known() {
     const ids = [...this.bibliography.map((entry) => entry.id), ...this.citations.flatMap((citation) => citation.papers ?? [])];
     return [...new Set(ids.filter(Boolean))];
   }
 
-  /** What was found at a place: the first claim or fault that it stands in. */
+  /** The first finding at a position. */
   findingAt(cursor) {
     return [...this.faults, ...this.claims].find(({ begin, end }) => begin <= cursor && cursor <= end);
   }
 
-  /** Gaps, then claims without a citation, as places to go to, in the order of the text. */
+  /** Gaps and uncited claims, in the order of the text. */
   stops() {
     return [...this.citations.filter((citation) => citation.gap), ...this.claims].sort((a, b) => a.begin - b.begin);
   }
