@@ -23,9 +23,20 @@ _PAPER: dict[str, Any] = {
     "authors": ["Mira Holt", "Jon Pike"],
     "year": 2015,
     "venue": "Journal of Harbours",
+    "doi": "10.1000/harbour",
 }
-_REASON = {"kind": "words", "text": "matches boats, photographs", "data": ["boats", "photographs"]}
-SUGGESTION = {"rank": 1, **_PAPER, "score": 7.25, "reasons": [_REASON]}
+_REASON = {"kind": "words", "text": "Matches boats, photographs.", "data": ["boats", "photographs"], "detail": False}
+_SENTENCE = {
+    "text": "We find that gulls disturb the count.",
+    "section": "abstract",
+    "begin": 45,
+    "end": 82,
+    "score": 2.5,
+    "words": ["gulls", "disturb", "count"],
+    "before": "We count boats from photographs of a harbour.",
+    "after": "",
+}
+SUGGESTION = {"rank": 1, **_PAPER, "score": 7.25, "reasons": [_REASON], "sentences": [_SENTENCE]}
 
 
 def example(**shown: Any) -> ConfigDict:
@@ -74,9 +85,9 @@ class SuggestRequest(Filters):
 class SearchRequest(Filters):
     """A question or a claim."""
 
-    model_config = example(question="do gulls disturb the counting of boats?", k=5, snippets=2, pipeline="fast")
+    model_config = example(question="do gulls disturb the counting of boats?", k=5, sentences=2, pipeline="fast")
     question: str = Field(min_length=1, max_length=5_000)
-    snippets: int = Field(2, ge=0, le=20, description="The number of sentences to quote per paper.")
+    sentences: int = Field(2, ge=0, le=20, description="The number of sentences to quote per paper.")
 
 
 class ExportRequest(BaseModel):
@@ -142,11 +153,12 @@ class PipelineInfo(BaseModel):
     """One named pipeline."""
 
     model_config = ConfigDict(
-        extra="allow", json_schema_extra={"examples": [{"name": "fast", "about": "Fast enough while typing", "lacks": []}]}
+        extra="allow",
+        json_schema_extra={"examples": [{"name": "fast", "about": "For use while typing", "missing_weights": []}]},
     )
     name: str
     about: str
-    lacks: list[str] = Field(description="Models that the pipeline needs and that are not installed.")
+    missing_weights: list[str] = Field(description="Model weights that the pipeline needs and that are not installed.")
 
 
 class PaperSummary(BaseModel):
@@ -158,6 +170,7 @@ class PaperSummary(BaseModel):
     authors: list[str]
     year: int | None
     venue: str
+    doi: str | None
 
 
 class Reason(BaseModel):
@@ -166,7 +179,22 @@ class Reason(BaseModel):
     model_config = example(**_REASON)
     kind: str
     text: str
-    data: list[str]
+    data: list[str] = Field(description="The matching words, or the ids of the papers that the text names.")
+    detail: bool = Field(description="Whether it lists scores or features, which most users do not need.")
+
+
+class QuotedSentence(BaseModel):
+    """A sentence of a paper that matches the query."""
+
+    model_config = example(**_SENTENCE)
+    text: str
+    section: str
+    begin: int = Field(description="Its position in the section, in code points.")
+    end: int
+    score: float
+    words: list[str] = Field(description="Its words that the query contains too.")
+    before: str = Field(description="The sentence before it in the same section; empty if there is none.")
+    after: str
 
 
 class Suggestion(PaperSummary):
@@ -175,76 +203,31 @@ class Suggestion(PaperSummary):
     model_config = example(**SUGGESTION)
     rank: int
     score: float
-    reasons: list[Reason]
+    reasons: list[Reason] = Field(description="The most important reason first.")
+    sentences: list[QuotedSentence] = Field(description="Its sentences that match the query best.")
 
 
 class Query(BaseModel):
-    """The query as it was searched for."""
+    """The query that the results are for."""
 
     title: str
     abstract: str
     context: str
 
 
-class Suggestions(BaseModel):
-    """The output of ``citewell suggest --json``."""
+class Results(BaseModel):
+    """The output of ``citewell suggest --json`` and ``citewell search --json``."""
 
     model_config = example(
         task="local",
         query={"title": "Boats and gulls", "abstract": "", "context": "Boats were counted TARGETCIT."},
+        notes=["Vectors for 1,291 papers are still being computed (about 30 s left); results will improve."],
         suggestions=[SUGGESTION],
     )
-    task: Literal["global", "local", "paragraph"]
+    task: Literal["global", "local", "paragraph", "evidence"]
     query: Query
+    notes: list[str] = Field(description="What the library lacks for better results, one line each.")
     suggestions: list[Suggestion]
-
-
-class QuotedSentence(BaseModel):
-    """A sentence of a paper that matches the query."""
-
-    text: str
-    section: str
-    begin: int
-    end: int
-    score: float
-    words: list[str]
-    before: str
-    after: str
-
-
-class SearchPaper(PaperSummary):
-    rank: int
-    score: float
-    sentences: list[QuotedSentence]
-
-
-class Search(BaseModel):
-    """The output of ``citewell search --json``."""
-
-    model_config = example(
-        query="do gulls disturb the count?",
-        papers=[
-            {
-                "rank": 1,
-                **_PAPER,
-                "score": 3.5,
-                "sentences": [
-                    {
-                        "text": "We find that gulls disturb the count.",
-                        "section": "abstract",
-                        "begin": 45,
-                        "end": 82,
-                        "score": 2.5,
-                        "words": ["gulls", "disturb", "count"],
-                        "before": "We count boats from photographs of a harbour.",
-                        "after": "",
-                    }
-                ],
-            }
-        ],
-    )
-    query: str
-    papers: list[SearchPaper]
 
 
 class PaperPage(BaseModel):
@@ -286,8 +269,9 @@ class PaperRecord(BaseModel):
 class Related(BaseModel):
     """The papers that are most similar to one paper."""
 
-    model_config = example(id="doi:10.1000/gulls", suggestions=[SUGGESTION])
+    model_config = example(id="doi:10.1000/gulls", notes=[], suggestions=[SUGGESTION])
     id: str
+    notes: list[str] = Field(description="What the library lacks for better results, one line each.")
     suggestions: list[Suggestion]
 
 

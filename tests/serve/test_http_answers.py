@@ -8,9 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from citewell.serve import schemas
+from citewell.serve.library_follower import LibraryFollower
+from citewell.serve.messages import WorkerRequest
+from citewell.serve.worker import respond
 from tests.serve.served import Served, environment
 
 CONTEXT = "Boats were first counted from photographs [?] of a harbour."
@@ -30,8 +34,10 @@ def test_suggest_returns_what_the_command_prints(served: Served, library_folder:
     assert answer.status_code == 200
     command = ("suggest", "--title", "Gulls", "--context", CONTEXT, "-k", "3", "--pipeline", pipeline)
     assert answer.json() == citewell(library_folder, *command)
-    results = schemas.Suggestions.model_validate(answer.json())
+    results = schemas.Results.model_validate(answer.json())
     assert results.suggestions[0].title == "Counting boats in the harbour"
+    assert results.suggestions[0].sentences
+    assert any("vectors" in note for note in results.notes) is (pipeline == "best"), "what the library lacks is in the notes"
 
 
 def test_filters_and_excluded_papers(served: Served) -> None:
@@ -49,10 +55,10 @@ def test_filters_and_excluded_papers(served: Served) -> None:
 
 def test_search_returns_what_the_command_prints(served: Served, library_folder: Path) -> None:
     question = "are gulls mistaken for boats?"
-    answer = served.client.post("/api/search", json={"question": question, "k": 2, "pipeline": "fast", "snippets": 1})
-    assert answer.json() == citewell(library_folder, "search", question, "-k", "2", "--pipeline", "fast", "--snippets", "1")
-    results = schemas.Search.model_validate(answer.json())
-    sentence = results.papers[0].sentences[0]
+    answer = served.client.post("/api/search", json={"question": question, "k": 2, "pipeline": "fast", "sentences": 1})
+    assert answer.json() == citewell(library_folder, "search", question, "-k", "2", "--pipeline", "fast", "--sentences", "1")
+    results = schemas.Results.model_validate(answer.json())
+    sentence = results.suggestions[0].sentences[0]
     assert sentence.text == "Gulls are mistaken for boats."
     assert sentence.end - sentence.begin == len(sentence.text)
     assert "gulls" in sentence.words
@@ -153,6 +159,19 @@ def test_invalid_requests_get_a_one_line_error(served: Served, path: str, body: 
     assert answer.status_code == status
     assert message in answer.json()["detail"]
     assert "\n" not in answer.json()["detail"]
+
+
+def test_an_exception_in_a_stage_becomes_a_one_line_error(library_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def suggest(self, *arguments: object) -> None:
+            raise ZeroDivisionError("in\na stage")
+
+    monkeypatch.setattr("citewell.serve.handlers.suggest.pipeline", lambda name: Broken())
+    parameters = schemas.SuggestRequest(title="boats", pipeline="mine").model_dump()
+    head = msgspec.json.encode(WorkerRequest("suggest", parameters))
+    response, body = respond(LibraryFollower(library_folder), head, b"")
+    assert response.status == 500
+    assert msgspec.json.decode(body)["detail"].startswith("The pipeline 'mine' failed (ZeroDivisionError);")
 
 
 def test_every_request_and_response_has_an_example(served: Served) -> None:

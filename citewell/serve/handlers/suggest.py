@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from citewell import serialize
+from citewell.arrays import DamagedFileError
+from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Query, Reason
 from citewell.pipeline.registry import pipeline
@@ -27,14 +33,16 @@ def suggest(library: Library, parameters: Parameters, body: bytes = b"") -> obje
     )
     if not query.text().strip():
         raise ApiError(422, 'The query is empty; send a "title", an "abstract" or a "context".')
-    return serialize.results(pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"]))
+    with _pipeline_errors(parameters["pipeline"]):
+        return serialize.results(pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"]))
 
 
 def search(library: Library, parameters: Parameters, body: bytes = b"") -> object:
     """The output of ``citewell search --json``."""
     query = Query("evidence", context=parameters["question"], exclude=parameters["exclude"], **_filters(parameters))
-    results = pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"], parameters["snippets"])
-    return serialize.results(results)
+    with _pipeline_errors(parameters["pipeline"]):
+        results = pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"], parameters["sentences"])
+        return serialize.results(results)
 
 
 def related(library: Library, parameters: Parameters, body: bytes = b"") -> object:
@@ -44,12 +52,14 @@ def related(library: Library, parameters: Parameters, body: bytes = b"") -> obje
     query = Query("global", paper.title, paper.abstract, authors=paper.authors, exclude=[paper.id])
     references = {id for reference in library.store.whole(num).references for id in reference.ids}
     citing = {other.id for other in library.store.papers(library.store.cited_by(num)).values()}
-    chosen = pipeline(parameters["pipeline"])
-    suggestions = chosen.suggest(library, query, parameters["k"]) if query.text().strip() else []
-    for each in suggestions:
+    if not query.text().strip():
+        return {"id": paper.id, "notes": [], "suggestions": []}
+    with _pipeline_errors(parameters["pipeline"]):
+        results = pipeline(parameters["pipeline"]).suggest(library, query, parameters["k"])
+    for each in results:
         links = [("Cites this paper.", citing), ("Cited by this paper.", references)]
         each.reasons[:0] = [Reason("link", text, [paper.id]) for text, linked in links if each.paper.id in linked]
-    return {"id": paper.id, "suggestions": [serialize.suggestion(each) for each in suggestions]}
+    return {"id": paper.id, "notes": results.notes, "suggestions": [serialize.suggestion(each) for each in results]}
 
 
 def warm_up(library: Library, parameters: Parameters, body: bytes = b"") -> object:
@@ -69,6 +79,19 @@ def paper_number(library: Library, name: str) -> int:
     if num is None:
         raise ApiError(404, f"The library has no paper {name!r}; POST /api/search finds papers by their text.")
     return num
+
+
+@contextmanager
+def _pipeline_errors(name: str) -> Iterator[None]:
+    """Report an unexpected exception in a stage, which may be a plugin's, as one line; the log gets the traceback."""
+    try:
+        yield
+    except (ApiError, CitewellError, DamagedFileError, MemoryError, OSError, sqlite3.Error):
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        detail = f"The pipeline {name!r} failed ({type(error).__name__}); the server's log has the details."
+        raise ApiError(500, detail) from None
 
 
 def _filters(parameters: Parameters) -> dict[str, Any]:

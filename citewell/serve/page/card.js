@@ -5,8 +5,6 @@ import { pathOf } from "./graph.js";
 import { highlight } from "./highlight.js";
 
 const MAX_REASONS = 4;
-const DETAILS = ["shares", "features", "reading"]; // kinds of reasons that list scores and features
-const LABELS = { shares: "Features", features: "Features", reading: "Model" };
 
 /** The card; `marks` says whether the paper is `chosen` or `known`, `acts` has the actions of its buttons. */
 export function card(suggestion, { titles, start, marks, acts }) {
@@ -51,25 +49,19 @@ function action(name, label, act, properties, title) {
   );
 }
 
-function quote({ sentences, reasons }, words) {
-  const reason = reasons.find(({ kind }) => kind === "sentence");
-  const text = sentences?.[0]?.text ?? reason?.data[0] ?? reason?.text;
-  return text && h("blockquote", {}, highlight(text, words));
+/** The sentence that matches best. */
+function quote({ sentences: [sentence] }, words) {
+  return sentence && h("blockquote", {}, highlight(sentence.text, [...sentence.words, ...words]));
 }
 
 /** The reasons in words, the most important first. */
 function reasonList({ reasons }) {
-  const lines = reasons.filter((reason) => reason.kind !== "sentence" && !isDetail(reason)).slice(0, MAX_REASONS);
-  return lines.length > 0 && h("ul", { class: "reasons" }, lines.map(({ text }) => h("li", {}, capital(text))));
+  const lines = reasons.filter(({ detail }) => !detail).slice(0, MAX_REASONS);
+  return lines.length > 0 && h("ul", { class: "reasons" }, lines.map(({ text }) => h("li", {}, text)));
 }
 
 /** Scores and features, hidden until the user opens them. */
 function details({ reasons, score }) {
-  const lines = reasons.filter(isDetail).map(({ kind, text }) => h("li", {}, label(LABELS[kind]), capital(text)));
-  const scoreLine = h("li", {}, label("Score"), score.toFixed(2));
-  return h("details", {}, h("summary", {}, "Details"), h("ul", {}, lines, scoreLine));
+  const lines = reasons.filter(({ detail }) => detail).map(({ text }) => h("li", {}, text));
+  return h("details", {}, h("summary", {}, "Details"), h("ul", {}, lines, h("li", {}, `Score: ${score.toFixed(2)}.`)));
 }
-
-const isDetail = ({ kind, detail }) => detail ?? DETAILS.includes(kind);
-const label = (text) => text && h("span", { class: "label" }, `${text} `);
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

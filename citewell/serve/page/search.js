@@ -67,11 +67,12 @@ export class Search {
   async #search(signal) {
     const question = $("question").value.trim();
     const run = async (pipeline) => {
-      const { notes, papers } = await post("search", { question, k: RESULTS, snippets: 2, ...this.#years, pipeline }, signal);
+      const body = { question, k: RESULTS, sentences: 2, ...this.#years, pipeline };
+      const { notes, suggestions } = await post("search", body, signal);
       const words = question.match(/[\p{L}\p{N}]+/gu) ?? [];
-      $("results").replaceChildren(...papers.map((paper) => this.#line(paper, paper.sentences, words)));
+      $("results").replaceChildren(...suggestions.map((paper) => this.#line(paper, paper.sentences, words)));
       showNotes("search-notes", notes);
-      return papers.length;
+      return suggestions.length;
     };
     $("result-count").textContent = "Searching …";
     $("more").hidden = true;

@@ -83,12 +83,16 @@ def test_the_list_does_not_change_while_it_has_the_focus(page: Any) -> None:
 
 
 def _respond(route: Any, titles: list[str], ids: list[str] | None = None) -> None:
+    route.fulfill(json=_results(titles, ids))
+
+
+def _results(titles: list[str], ids: list[str] | None = None) -> dict[str, Any]:
     known = {"authors": [], "year": 2000, "venue": "", "score": 1.0, "reasons": [], "sentences": []}
     papers = [
         {"rank": at, "id": name, "title": title, **known}
         for at, (title, name) in enumerate(zip(titles, ids or titles, strict=True), 1)
     ]
-    route.fulfill(json={"task": "local", "query": {}, "notes": [], "suggestions": papers})
+    return {"task": "local", "query": {}, "notes": [], "suggestions": papers}
 
 
 def test_late_results_for_an_earlier_text_are_not_shown(page: Any) -> None:
@@ -164,6 +168,27 @@ def test_refining_continues_after_related_papers(page: Any) -> None:
     page.click("#back")
     assert page.get_attribute("#stage", "data-stage") != "refined"
     _until(lambda: len(routes) > before, page)
+
+
+def test_notes_on_the_library_are_shown(page: Any) -> None:
+    notes = ["Vectors for 7 papers are still being computed (about 30 s left); results will improve."]
+    page.route("**/api/suggest", lambda route: route.fulfill(json={**_results(["One"]), "notes": notes}))
+    page.fill("#draft", SENTENCE)
+    settled(page)
+    assert page.locator("#library-notes").inner_text() == notes[0]
+    page.unroute("**/api/suggest")
+    page.fill("#draft", "")
+    page.wait_for_selector("#library-notes", state="hidden")
+
+
+def test_scores_and_features_are_hidden_until_details_are_opened(page: Any) -> None:
+    page.fill("#draft", SENTENCE)
+    settled(page)
+    card = page.locator("#suggestions .card").first
+    assert card.locator(".reasons li").count() > 0
+    assert card.get_by_text("Score: ").is_hidden()
+    card.get_by_text("Details").click()
+    assert card.get_by_text("Score: ").is_visible()
 
 
 def test_a_new_list_starts_at_the_top(page: Any) -> None:
