@@ -30,7 +30,7 @@ _AT_A_TIME = 3
 _COPIES = (1, 20)
 _WATCH = """() => {
   window.shown = 0;
-  const look = () => { if (["quick", "refined"].includes(stage.dataset.stage)) window.shown ||= performance.now(); };
+  const look = () => { if (["fast", "refined"].includes(stage.dataset.stage)) window.shown ||= performance.now(); };
   new MutationObserver(look).observe(stage, { attributes: true, attributeFilter: ["data-stage"] });
   draft.addEventListener("input", () => { window.typed = performance.now(); window.shown = 0; });
 }"""

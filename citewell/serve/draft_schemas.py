@@ -1,4 +1,4 @@
-"""The bodies about manuscripts that are taken and given, each with an example."""
+"""The JSON bodies of requests and responses about manuscripts, each with an example."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from citewell.serve.schemas import Name, example
 _TEXT = "Counting boats\n\nBoats were first counted from photographs [?]."
 
 
-# -- what is taken ------------------------------------------------------------------------------------------------------
+# -- requests -----------------------------------------------------------------------------------------------------------
 
 
 class DraftRequest(BaseModel):
@@ -19,32 +19,32 @@ class DraftRequest(BaseModel):
 
     model_config = example(text=_TEXT, format="text")
     text: str = Field(max_length=2_000_000)
-    format: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty: found by the text itself.")
+    format: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty means that it is detected from the text.")
     bibliography: str = Field("", max_length=2_000_000, description="The text of its .bib file.")
 
 
 class Choice(BaseModel):
-    """What to cite at one place."""
+    """The papers to cite at one place."""
 
     model_config = ConfigDict(extra="forbid")
-    begin: int = Field(ge=0, description="The place in the text, in code points.")
+    begin: int = Field(ge=0, description="The position in the text, in code points.")
     end: int = Field(ge=0)
     ids: list[Name] = Field(min_length=1, max_length=50)
 
 
 class AcceptRequest(DraftRequest):
-    """A manuscript, and what to cite where."""
+    """A manuscript, and the papers to cite in it."""
 
     model_config = example(text=_TEXT, format="markdown", choices=[{"begin": 58, "end": 61, "ids": ["doi:10.1000/harbour"]}])
     choices: list[Choice] = Field(min_length=1, max_length=1_000)
 
 
-# -- what is given ------------------------------------------------------------------------------------------------------
+# -- responses ----------------------------------------------------------------------------------------------------------
 
 
 class DraftSentence(BaseModel):
-    file: str = Field(description="The file of the project that it stands in; empty for the main one.")
-    begin: int = Field(description="Code points into the text.")
+    file: str = Field(description="The file of the project; empty for the main file.")
+    begin: int = Field(description="The position in the text, in code points.")
     end: int
     text: str
     cited: bool
@@ -66,7 +66,7 @@ class Citation(BaseModel):
     end: int
     line: int
     keys: list[str]
-    papers: list[str] = Field(description="Ids of the library's papers that the keys mean.")
+    papers: list[str] = Field(description="Ids of the library's papers that have these keys.")
     gap: bool
     context: str
     note: str
@@ -79,7 +79,7 @@ class BibliographyEntry(BaseModel):
     title: str
     authors: list[str]
     year: int | None
-    id: str | None = Field(description="Of the library's paper that it is, where there is one.")
+    id: str | None = Field(description="The id of the same paper in the library, if it is there.")
 
 
 _GAP: dict[str, Any] = {
@@ -122,7 +122,7 @@ _GAP: dict[str, Any] = {
 
 
 class Draft(BaseModel):
-    """What stands where in a manuscript."""
+    """The structure of a manuscript."""
 
     model_config = example(**_GAP)
     format: Literal["latex", "markdown", "docx", "text"]
@@ -136,12 +136,12 @@ class Draft(BaseModel):
 
 class DraftFile(Draft):
     model_config = example(**_GAP, text=_TEXT, files={})
-    text: str = Field(description="The manuscript's text; of a Word file, what was made of it.")
-    files: dict[str, str] = Field(description="Further files of a project that the manuscript takes in, by their names.")
+    text: str = Field(description="The manuscript's text; for a Word file, the text extracted from it.")
+    files: dict[str, str] = Field(description="The other files of a project that the manuscript includes, by name.")
 
 
 class Finding(BaseModel):
-    """Something that a check has found; of a sentence also its `score` and `suggestions`, of an entry its `key`."""
+    """A finding of a check; one about a sentence also has its `score` and `suggestions`, one about an entry its `key`."""
 
     model_config = ConfigDict(extra="allow")
     kind: str
@@ -154,7 +154,7 @@ class Finding(BaseModel):
 
 
 class Findings(BaseModel):
-    """What ``citewell check --json`` says."""
+    """The output of ``citewell check --json``."""
 
     model_config = example(
         draft="",
@@ -180,7 +180,7 @@ class Findings(BaseModel):
 
 
 class AcceptedDraft(BaseModel):
-    """A manuscript with citations in it."""
+    """A manuscript with citations inserted."""
 
     model_config = example(
         text="Counting boats\n\nBoats were first counted from photographs [@holt2015counting].",
@@ -189,4 +189,4 @@ class AcceptedDraft(BaseModel):
     )
     text: str
     bibliography: str
-    keys: dict[str, str] = Field(description="The citation key of each paper, by the id that was chosen.")
+    keys: dict[str, str] = Field(description="The citation key of each chosen id.")
