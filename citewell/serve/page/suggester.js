@@ -30,7 +30,7 @@ export class Suggester {
       this.show(await post("suggest", { ...body, pipeline: "fast" }, controller.signal), "fast");
       await delay(typing ? REFINE_PAUSE : 0, controller.signal);
       const results = await post("suggest", { ...body, pipeline: "best" }, controller.signal);
-      this.#cache(key, results);
+      if (!results.notes.length) this.#cache(key, results); // with notes, results may improve
       this.show(results, "refined");
     } catch (error) {
       if (error.name !== "AbortError") this.fail(error);
