@@ -19,7 +19,7 @@ class DraftRequest(BaseModel):
 
     model_config = example(text=_TEXT, format="text")
     text: str = Field(max_length=2_000_000)
-    format: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty means that it is detected from the text.")
+    format: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty: detected from the text.")
     bibliography: str = Field("", max_length=2_000_000, description="The text of its .bib file.")
 
 
