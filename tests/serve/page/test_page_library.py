@@ -105,7 +105,7 @@ def test_papers_are_listed_by_page_and_opened(page: Any) -> None:
     page.wait_for_selector("#paper[open] .abstract")
     page.click("#paper-cite")
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="AppState").click()
+    page.get_by_role("link", name="Editor").click()
     assert page.locator("#chosen-list li").count() == 1
 
 
