@@ -4,7 +4,7 @@ import { byline, h } from "./dom.js";
 import { pathOf } from "./graph.js";
 import { highlight } from "./highlight.js";
 
-const MAX_REASONS = 4;
+const MAX_REASONS = 3; // on the card; the others are in its details
 
 /** The card; `marks` says whether the paper is `chosen` or `known`, `acts` has the actions of its buttons. */
 export function card(suggestion, { titles, start, marks, acts }) {
@@ -54,14 +54,17 @@ function quote({ sentences: [sentence] }, words) {
   return sentence && h("blockquote", {}, highlight(sentence.text, [...sentence.words, ...words]));
 }
 
-/** The reasons in words, the most important first. */
+/** The most important reasons in words. */
 function reasonList({ reasons }) {
-  const lines = reasons.filter(({ detail }) => !detail).slice(0, MAX_REASONS);
+  const lines = inWords(reasons).slice(0, MAX_REASONS);
   return lines.length > 0 && h("ul", { class: "reasons" }, lines.map(({ text }) => h("li", {}, text)));
 }
 
-/** Scores and features, hidden until the user opens them. */
+/** The other reasons, scores and features, hidden until the user opens them. */
 function details({ reasons, score }) {
-  const lines = reasons.filter(({ detail }) => detail).map(({ text }) => h("li", {}, text));
+  const others = [...inWords(reasons).slice(MAX_REASONS), ...reasons.filter(({ detail }) => detail)];
+  const lines = others.map(({ text }) => h("li", {}, text));
   return h("details", {}, h("summary", {}, "Details"), h("ul", {}, lines, h("li", {}, `Score: ${score.toFixed(2)}.`)));
 }
+
+const inWords = (reasons) => reasons.filter(({ detail }) => !detail);
