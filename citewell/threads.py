@@ -1,9 +1,10 @@
 """How many threads citewell computes with: the one place that decides.
 
-Only models are worth more than one core. Their batches do not depend on each other, so each batch runs on one thread and
-`ordered_map` runs several batches at a time. That costs the same CPU time as one thread, and the scores do not depend on the
-number of threads. The pools of onnxruntime, BLAS and tokenizers stay off: they split single operations, and their threads
-spin while they wait for each other. numba's kernels are serial, and usearch is called with one thread to search.
+Only models are worth more than one core, and results never depend on the number. Encoders read many batches that do not depend
+on each other: each batch runs on one thread, and `ordered_map` runs several at a time. A cross-encoder has one or two
+batches in a query, so onnxruntime divides each operation between threads, which wait without spinning; its scores stay the
+same to the last bit, which an encoder's vectors would not. BLAS and tokenizers keep to one thread: their products and texts are
+small, and BLAS's threads spin. numba's kernels are serial, and usearch searches with one thread.
 
 ``CITEWELL_THREADS`` sets the number. A server divides its cores between its processes with it.
 """
@@ -78,12 +79,12 @@ def share(processes: int) -> int:
     return max(1, count() // processes)
 
 
-def session_options() -> Any:
-    """onnxruntime's options for a session that runs on the calling thread."""
+def session_options(threads: int = 1) -> Any:
+    """onnxruntime's options for a session that divides each operation between `threads`, the caller's among them."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")

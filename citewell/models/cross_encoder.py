@@ -36,7 +36,7 @@ class CrossEncoder:
 
     @cached_property
     def _graph(self) -> Reads:
-        return Reads(self._folder)
+        return Reads(self._folder, threads.count())
 
     @cached_property
     def _reader(self) -> Reader:
@@ -47,8 +47,7 @@ class CrossEncoder:
         asked = self._reader.query(query)
         texts = [found[1:] for found in self._reader.papers(papers)]  # without a second opening token
         scores = np.zeros(len(texts), np.float32)
-
-        def score(places: npt.NDArray[np.int64]) -> None:
+        for places in by_length([len(asked) + len(text) for text in texts], _BATCH_TOKENS):
             longest = len(asked) + len(texts[places[0]])
             ids, mask, kinds = np.zeros((3, len(places), longest), np.int32)
             ids[:, : len(asked)] = asked
@@ -57,11 +56,7 @@ class CrossEncoder:
                 ids[row, len(asked) : end] = texts[place]
                 mask[row, :end] = 1
                 kinds[row, len(asked) : end] = 1
-            scores[places] = graph.scores(ids, mask, kinds)
-
-        graph = self._graph
-        for _ in threads.ordered_map(score, by_length([len(asked) + len(text) for text in texts], _BATCH_TOKENS)):
-            pass
+            scores[places] = self._graph.scores(ids, mask, kinds)
         return scores
 
 

@@ -25,11 +25,11 @@ Numbers = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 
-def session(folder: Path) -> Any:
-    """The graph in a model's folder, ready to run."""
+def session(folder: Path, number: int = 1) -> Any:
+    """The graph in a model's folder, ready to run, each operation on `number` threads."""
     import onnxruntime
 
-    options = threads.session_options()
+    options = threads.session_options(number)
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])
 
@@ -37,9 +37,9 @@ def session(folder: Path) -> Any:
 class Reads:
     """A graph of token numbers: one of ours, or one that others have exported from Hugging Face's layout."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, number: int = 1) -> None:
         self._folder = folder
-        self._session = session(folder)
+        self._session = session(folder, number)
         self._names = {each.name for each in self._session.get_inputs()}
         self._outputs = [each.name for each in self._session.get_outputs()]
         self._ours = "ids" in self._names
