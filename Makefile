@@ -20,7 +20,7 @@ test-all: .venv/installed-dev browser
 test-train: .venv/installed-train
 	$(PYTEST) tests/train
 
-lint: .venv/installed-dev
+lint: .venv/installed-dev lint-page
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

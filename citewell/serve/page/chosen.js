@@ -13,6 +13,15 @@ import { postRaw } from "./server.js";
 const FORMATS = { bibtex: "references.bib", ris: "references.ris", csl: "references.json" };
 
 export class Chosen {
+  /** @type {() => void} */
+  changed;
+  /** @type {(place: any) => void} */
+  go;
+  /** @type {(paper: any) => void} */
+  open;
+  /** @type {any} */
+  draft;
+
   /**
    * Calls `changed()` when the list changes, `go(place)` to show a place and `open(paper)` to show a paper. `draft` has
    * `nameOf(place)`, a place in words, `statusOf(id)`, the status of a paper without a place, and `has()`, what can be saved.
@@ -154,6 +163,7 @@ export class Chosen {
     const at = this.papers.indexOf(paper);
     this.remove(paper.id);
     this.removed = paper;
+    /** @type {NodeListOf<HTMLElement>} */
     const closing = $("chosen-list").querySelectorAll(".close");
     (closing[Math.min(at, closing.length - 1)] ?? $("draft")).focus({ preventScroll: true });
     const act = () => {

@@ -5,10 +5,36 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The element with this id. */
-export const $ = (id) => document.getElementById(id);
+/**
+ * Elements of the page that are more than an `HTMLElement`, by id.
+ *
+ * @typedef {{
+ *   "add-files": HTMLInputElement, before: HTMLInputElement, draft: HTMLTextAreaElement, file: HTMLInputElement,
+ *   from: HTMLInputElement, "bibliography-filter": HTMLSelectElement, next: HTMLButtonElement, paper: HTMLDialogElement,
+ *   "project-file": HTMLSelectElement, previous: HTMLButtonElement, question: HTMLInputElement, shortcuts: HTMLDialogElement,
+ *   since: HTMLInputElement, token: HTMLDialogElement, "token-value": HTMLInputElement, until: HTMLInputElement, venue: HTMLInputElement,
+ *   whole: HTMLInputElement,
+ * }} Elements
+ */
 
-/** An HTML element; properties that are functions become event listeners, all others attributes. */
+/**
+ * The element with this id.
+ *
+ * @template {string} Id
+ * @param {Id} id
+ */
+export const $ = (id) =>
+  /** @type {Id extends keyof Elements ? Elements[Id] : HTMLElement} */ (document.getElementById(id));
+
+/**
+ * An HTML element; properties that are functions become event listeners, all others attributes.
+ *
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} properties
+ * @param {...any} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
 export function h(tag, properties = {}, ...children) {
   return filled(document.createElement(tag), properties, children);
 }

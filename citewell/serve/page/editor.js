@@ -10,6 +10,15 @@ const LONG = 50; // lines
 const EMPTY_LINE = "\u200b"; // so that an empty line has a height in the mirror
 
 export class Editor {
+  /** @type {HTMLTextAreaElement} */
+  area;
+  /** @type {HTMLElement} */
+  mirror;
+  /** @type {(edit: any, before: string) => void} */
+  changed;
+  /** @type {() => void} */
+  moved;
+
   /** `changed(edit, before)` is called when the text changes, `moved()` when only the cursor does. */
   constructor(area, mirror, { changed, moved }) {
     Object.assign(this, { area, mirror, changed, moved });
@@ -120,7 +129,7 @@ export class Editor {
     const row = this.mirror.children[line];
     let left = place - this.starts[line];
     for (const piece of row.childNodes) {
-      const node = piece.firstChild ?? piece;
+      const node = /** @type {Text} */ (piece.firstChild ?? piece);
       if (left < node.length || piece === row.lastChild) {
         const range = document.createRange();
         const at = Math.min(left, node.length - 1);
@@ -150,6 +159,8 @@ export class Editor {
 /**
  * The command that inserts a piece of text. With insertText each line takes longer than the one before (a chapter takes ten seconds).
  * A long piece is inserted as escaped HTML, of which a text area takes only the text.
+ *
+ * @returns {[string, boolean?, string?]}
  */
 function commandFor(piece) {
   if (!piece) return ["delete"];

@@ -285,7 +285,7 @@ export class EditorView {
   /** Draw everything except the list: marks, counts, headings. */
   #draw() {
     const { place, manuscript } = this;
-    const here = place.citation ?? place.sentence;
+    const here = /** @type {any} */ (place).citation ?? /** @type {any} */ (place).sentence;
     const marks = this.chosen.choices(manuscript.file).map((each) => ({ ...visibleRange(each, manuscript.text), kind: "filled" }));
     if (here) marks.push({ begin: here.begin, end: here.end, kind: "here" });
     manuscript.show(marks);

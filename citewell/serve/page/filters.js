@@ -3,7 +3,8 @@
 import { $ } from "./dom.js";
 import { load, store } from "./storage.js";
 
-const FIELDS = ["since", "before", "venue", "bibliography-filter"];
+const FIELDS = /** @type {const} */ (["since", "before", "venue", "bibliography-filter"]);
+const CLEARED = /** @type {const} */ (["since", "before", "venue"]);
 
 export class Filters {
   constructor(changed) {
@@ -25,7 +26,7 @@ export class Filters {
 
   /** Clear all filters. */
   clear() {
-    for (const name of ["since", "before", "venue"]) $(name).value = "";
+    for (const name of CLEARED) $(name).value = "";
     $("bibliography-filter").value = "new";
     $("bibliography-filter").dispatchEvent(new Event("input"));
   }
@@ -37,7 +38,7 @@ export class Filters {
 
   /** How many filters are set. */
   get count() {
-    return ["since", "before", "venue"].filter((name) => $(name).value.trim()).length + Number(this.bibliography !== "new");
+    return CLEARED.filter((name) => $(name).value.trim()).length + Number(this.bibliography !== "new");
   }
 
   /** The fields of a request that filter. */

@@ -17,7 +17,7 @@ export function setUpImports(added) {
     importFiles($("add-files").files);
     $("add-files").value = "";
   });
-  for (const name of ["dragover", "dragleave", "drop"]) {
+  for (const name of /** @type {const} */ (["dragover", "dragleave", "drop"])) {
     view.addEventListener(name, (event) => {
       if (!event.dataTransfer?.types.includes("Files")) return;
       event.preventDefault();

@@ -76,7 +76,7 @@ onConnectionChange((offline) => {
   editor.refresh();
   if (!$("library-view").hidden) library.show();
 });
-for (const link of document.querySelectorAll(".skip")) {
+for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".skip"))) {
   link.addEventListener("click", (event) => {
     event.preventDefault();
     go("editor");
@@ -86,7 +86,7 @@ for (const link of document.querySelectorAll(".skip")) {
 }
 addEventListener("hashchange", show);
 // A file that is dropped outside of its area must not replace the page; dragged text is left to the browser.
-for (const name of ["dragover", "drop"])
+for (const name of /** @type {const} */ (["dragover", "drop"]))
   addEventListener(name, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
 show();
 editor.manuscript.start();

@@ -17,6 +17,15 @@ const FORMATS = { latex: "LaTeX", markdown: "Markdown", docx: "Word", text: "pla
 const ENDINGS = { latex: "tex", markdown: "md" };
 
 export class Manuscript {
+  /** @type {(edit: any, before: string) => void} */
+  edited;
+  /** @type {() => void} */
+  parsed;
+  /** @type {() => void} */
+  checked;
+  /** @type {(before?: any) => void} */
+  opened;
+
   /**
    * Calls `edited(edit, before)` when the text is edited, `moved()` when the cursor moves, `parsed()` and `checked()` when the server
    * has parsed or checked the text, and `opened(before)` when a text is opened; `before` is the draft that it replaces, if any.
@@ -209,7 +218,7 @@ export class Manuscript {
     $("project-file").addEventListener("change", () => this.showFile($("project-file").value));
     $("next").addEventListener("click", () => this.step(true));
     $("previous").addEventListener("click", () => this.step(false));
-    for (const name of ["dragover", "dragleave", "drop"]) {
+    for (const name of /** @type {const} */ (["dragover", "dragleave", "drop"])) {
       $("editor-view").addEventListener(name, (event) => {
         if (!event.dataTransfer?.types.includes("Files")) return;
         event.preventDefault();

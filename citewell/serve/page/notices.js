@@ -22,7 +22,7 @@ export function notify(text, action, seconds = SECONDS) {
 /** Show an error until it is closed. Cancelled requests are not errors, and the page has its own line for a lost connection. */
 export function showError(error) {
   if (error.name === "AbortError" || error.name === "OfflineError") return;
-  for (const old of $("notices").children) if (old.dataset.text === error.message) old.remove();
+  for (const old of /** @type {Iterable<HTMLElement>} */ ($("notices").querySelectorAll(":scope > *"))) if (old.dataset.text === error.message) old.remove();
   notice(error.message, undefined, "wrong");
 }
 

@@ -88,9 +88,9 @@ export class Search {
 
   async #browse(offset, signal) {
     const { since, before } = this.#years;
-    const address = new URLSearchParams({ offset, limit: PAGE });
-    if (since) address.set("since", since);
-    if (before) address.set("before", before);
+    const address = new URLSearchParams({ offset: String(offset), limit: String(PAGE) });
+    if (since) address.set("since", String(since));
+    if (before) address.set("before", String(before));
     const { total, papers } = await get(`papers?${address}`, signal);
     const lines = papers.map((paper) => this.#line(paper, [], []));
     showNotes("search-notes");

@@ -11,6 +11,7 @@ const listeners = new Set();
 let token = load("token", "");
 let prompting = null;
 let offline = false;
+/** @type {(wrong: boolean) => Promise<string>} */
 let askForToken = async () => "";
 
 /** Call `listener(offline)` when the connection to the server is lost or restored. */

@@ -33,7 +33,7 @@ export function shortcuts(acts) {
   $("help").addEventListener("click", () => $("shortcuts").showModal());
   document.addEventListener("keydown", (event) => {
     if (document.querySelector("dialog[open]")) return;
-    const writing = event.target.matches?.("input, textarea, select");
+    const writing = /** @type {Element} */ (event.target).matches?.("input, textarea, select");
     if (event.key === "F8") acts.step(!event.shiftKey);
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) acts.suggestions();
     else if (event.key === "?" && !writing) $("shortcuts").showModal();

@@ -11,6 +11,11 @@ const REFINE_PAUSE = 450;
 const CACHE_SIZE = 60;
 
 export class Suggester {
+  /** @type {(results: any, stage: string) => void} */
+  show;
+  /** @type {(error: Error) => void} */
+  fail;
+
   /** `show(results, stage)` receives results and their stage, `fast` or `refined`; `fail(error)` receives errors. */
   constructor({ show, fail }) {
     Object.assign(this, { show, fail });

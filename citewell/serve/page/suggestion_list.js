@@ -9,6 +9,13 @@ import { card } from "./card.js";
 const KEYS = { c: "cite", Enter: "cite", x: "dismiss", Delete: "dismiss", r: "related", o: "open" };
 
 export class SuggestionList {
+  /** @type {Record<string, (suggestion: any) => void>} */
+  acts;
+  /** @type {(suggestion: any) => any} */
+  marks;
+  /** @type {() => void} */
+  leave;
+
   /** `acts` has the actions of a card's buttons; `leave()` is called when Escape is pressed in the list. */
   constructor({ acts, marks, leave }) {
     Object.assign(this, { acts, marks, leave });
@@ -21,7 +28,7 @@ export class SuggestionList {
     this.#watchPointer();
     this.list.addEventListener("keydown", (event) => this.#onKey(event));
     this.list.parentElement.addEventListener("keydown", (event) => event.key === "Escape" && this.leave());
-    this.list.addEventListener("focusin", (event) => this.#rove(event.target.closest(".card")));
+    this.list.addEventListener("focusin", (event) => this.#rove(/** @type {Element} */ (event.target).closest(".card")));
     $("show-refined").addEventListener("click", () => this.showWaiting());
   }
 
@@ -40,7 +47,9 @@ export class SuggestionList {
   showWaiting() {
     if (!this.waiting) return;
     const hadFocus = this.list.contains(document.activeElement) || document.activeElement === $("show-refined");
-    const id = document.activeElement?.closest?.(".card")?.dataset.id;
+    /** @type {HTMLElement} */
+    const focused = document.activeElement?.closest?.(".card");
+    const id = focused?.dataset.id;
     this.put(this.waiting);
     this.#updateButton();
     if (hadFocus) this.focusOn(id);
@@ -49,7 +58,7 @@ export class SuggestionList {
   /** Redraw the cards in the same order. */
   redraw() {
     const at = this.#index();
-    const act = document.activeElement?.dataset?.act;
+    const act = /** @type {HTMLElement} */ (document.activeElement)?.dataset?.act;
     this.put(this.results ?? { suggestions: [] }, true);
     if (at >= 0 && this.list.children.length) this.focus(at, act);
   }
@@ -73,9 +82,12 @@ export class SuggestionList {
 
   /** Focus a card, or one of its buttons. */
   focus(index = 0, act) {
+    /** @type {NodeListOf<HTMLElement>} */
     const cards = this.list.querySelectorAll(".card");
     const target = cards[Math.min(index, cards.length - 1)];
-    (target?.querySelector(act ? `[data-act="${act}"]` : ":scope") ?? target)?.focus();
+    /** @type {HTMLElement} */
+    const inner = target?.querySelector(act ? `[data-act="${act}"]` : ":scope");
+    (inner ?? target)?.focus();
     return Boolean(target);
   }
 
@@ -85,7 +97,7 @@ export class SuggestionList {
     this.results = results;
     this.suggestions = results.suggestions;
     const titles = new Map(this.suggestions.map(({ id, title }) => [id, title]));
-    const open = new Set([...this.list.querySelectorAll("details[open]")].map((each) => each.closest(".card").dataset.id));
+    const open = new Set([...this.list.querySelectorAll("details[open]")].map(cardOf));
     const cards = this.suggestions.map((each) =>
       card(each, { titles, start: results.start, marks: this.marks(each), acts: this.acts }),
     );
@@ -127,11 +139,11 @@ export class SuggestionList {
       this.hovered = false;
       if (!this.#isInUse()) this.showWaiting();
     });
-    this.list.addEventListener("focusout", (event) => {
-      if (!panel.contains(event.relatedTarget) && !this.hovered) this.showWaiting();
+    this.list.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!panel.contains(/** @type {Node} */ (relatedTarget)) && !this.hovered) this.showWaiting();
     });
     document.addEventListener("keydown", ({ target }) => {
-      if (!panel.contains(target)) this.keyTime = performance.now();
+      if (!panel.contains(/** @type {Node} */ (target))) this.keyTime = performance.now();
     });
     $("draft").addEventListener("input", () => (this.keyTime = performance.now()));
   }
@@ -143,9 +155,11 @@ export class SuggestionList {
   /** Let the Tab key reach only one card and its buttons. */
   #rove(current) {
     if (!current) return;
-    for (const each of this.list.children) {
+    for (const each of /** @type {Iterable<HTMLElement>} */ (this.list.querySelectorAll(":scope > *"))) {
       each.tabIndex = each === current ? 0 : -1;
-      for (const inner of each.querySelectorAll("button, summary")) inner.tabIndex = each === current ? 0 : -1;
+      /** @type {NodeListOf<HTMLElement>} */
+      const controls = each.querySelectorAll("button, summary");
+      for (const inner of controls) inner.tabIndex = each === current ? 0 : -1;
     }
   }
 
@@ -163,5 +177,8 @@ export class SuggestionList {
     event.preventDefault();
   }
 }
+
+/** The id of the paper whose card an element is in. @param {Element} each */
+const cardOf = (each) => /** @type {HTMLElement} */ (each.closest(".card")).dataset.id;
 
 const sameList = (one, other) => one.length === other.length && one.every(({ id }, at) => id === other[at].id);
