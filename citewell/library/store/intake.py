@@ -382,9 +382,9 @@ class Intake:
         live = [row for row in self._rows.values() if row.united is None]
         db.executemany("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.values() for row in live if row.new))
         db.executemany(
-            "UPDATE papers SET id = ?2, title = ?3, abstract = ?4, year = ?5, date = ?6, venue = ?7, title_key = ?8,"
-            " details = ?9, cuts = ?10 WHERE num = ?1",
-            (row.values() for row in live if row.changed and not row.new),
+            "UPDATE papers SET id = ?, title = ?, abstract = ?, year = ?, date = ?, venue = ?, title_key = ?,"
+            " details = ?, cuts = ? WHERE num = ?",
+            ((*values[1:], values[0]) for values in (row.values() for row in live if row.changed and not row.new)),
         )
         db.executemany(
             "INSERT OR IGNORE INTO ids VALUES (?, ?)",

@@ -216,7 +216,7 @@ def move(db: sqlite3.Connection, gone: Row, num: int) -> set[int]:
     for table, column in (("citations", "citing"), ("citations", "cited"), ("waiting", "citing"), ("targets", "cited")):
         db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {column} = ?", (num, gone.num))
         db.execute(f"DELETE FROM {table} WHERE {column} = ?", (gone.num,))
-    db.execute("DELETE FROM citations WHERE citing = ?1 AND cited = ?1", (num,))
+    db.execute("DELETE FROM citations WHERE citing = ? AND cited = ?", (num, num))
     db.execute("DELETE FROM sentences WHERE paper = ?", (gone.num,))
     db.execute("DELETE FROM papers WHERE num = ?", (gone.num,))
     return _move_contexts(db, gone.num, num)

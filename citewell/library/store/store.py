@@ -129,30 +129,18 @@ class Store:
         where = ["true"]
         values: list[object] = []
         for word in words:
-            values.append(_containing(word))
-            where.append(_HAS_WORD.replace("?", f"?{len(values)}"))
+            values += [_containing(word)] * _HAS_WORD.count("?")
+            where.append(_HAS_WORD)
         for bound, sign in ((since, ">="), (before, "<")):
             if bound is not None:
                 values.append(bound)
-                where.append(f"year {sign} ?{len(values)}")
+                where.append(f"year {sign} ?")
         chosen = f"FROM papers WHERE {' AND '.join(where)}"
         total = int(self.db.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])
         found = self.db.execute(f"SELECT num {chosen} ORDER BY year DESC, num DESC LIMIT {limit} OFFSET {offset}", values)
         return [num for (num,) in found], total
 
     # -- citations --------------------------------------------------------------------------------------------------
-
-    def citations_among(self, nums: Sequence[int]) -> dict[int, list[int]]:
-        """For each of some papers, which others of them cite it."""
-        pairs = self.db.execute(
-            "SELECT cited, citing FROM citations WHERE citing IN (SELECT value FROM json_each(?1))"
-            " AND cited IN (SELECT value FROM json_each(?1)) ORDER BY citing",
-            (_json(nums),),
-        )
-        citing = defaultdict(list)
-        for cited, source in pairs:
-            citing[cited].append(source)
-        return citing
 
     def times_cited(self, nums: Sequence[int]) -> dict[int, int]:
         return dict(self._select("SELECT cited, count(*) FROM citations WHERE cited IN", nums, " GROUP BY cited"))
