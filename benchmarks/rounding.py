@@ -48,9 +48,9 @@ def main() -> None:
             for kept in (BUDGETS, TOKENIZER):
                 shutil.copyfile(given.weights / kept, folder / kept)
             convert(weights, folder / MODEL, rounded=form == "int8")
-        evaluation = Evaluation(given.set, given.task, given.split, given.sample, progress=bar, watcher=bar)
+        evaluation = Evaluation(given.set, given.task, given.split, given.sample, progress=bar)
         systems = [Pipeline(form, "", (Dense(form, "own+cited"),)) for form in FORMS]
-        outcomes = evaluation.conduct(systems).outcomes
+        outcomes = evaluation.run(systems).outcomes
     for outcome in outcomes:
         print(f"{outcome.name:8} " + "  ".join(f"{name} {outcome.mean(name):.4f}" for name in _MEASURES))
     rounded, whole = outcomes

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from citewell.cli.progress import Bar
-from citewell.evaluate.bench import Bench
 from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.runner import Runner
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Cutoff
 from citewell.papers import Query
@@ -31,14 +31,14 @@ def seconds_of(folder: Path, name: str, task: str, sample: int) -> tuple[int, li
     asked = "paragraph" if task == "evidence" and task not in DataSet.open(folder).tasks else task
     with Bar() as bar:
         evaluation = Evaluation(folder, asked, "test", sample + _FIRST, progress=bar)
-        questions, pools = evaluation.questions(), evaluation.pools()
+        questions, libraries = evaluation.queries(), evaluation.libraries()
         last = max(question.date for question in questions)
-        with pools.at([last], [chosen]) as libraries:
-            (library,) = libraries
-            bench = Bench(library, pools.naming, Cutoff(last, pools.links_until), [], False, False)
+        with libraries.at([last], [chosen]) as opened:
+            (library,) = opened
+            runner = Runner(library, libraries.naming, Cutoff(last, libraries.links_until), [], False, False)
             found = []
             for question in questions:
-                query = bench.request(question).query
+                query = runner.request(question).query
                 start = time.perf_counter()
                 if task == "evidence":
                     chosen.suggest(

@@ -8,14 +8,16 @@ from pathlib import Path
 
 from PIL import Image
 
-from docs import results, screenshots
+from docs import results, results_pages, screenshots
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_page_of_results_is_made_of_what_was_measured() -> None:
-    known = json.loads(results.DATA.read_text("utf-8"))
-    assert results.PAGE.read_text("utf-8") == results.page(known), "run 'python -m docs.results --page-only'"
+def test_the_pages_of_results_are_made_from_the_stored_figures() -> None:
+    pages = results_pages.pages(json.loads(results.DATA.read_text("utf-8")))
+    assert set(results_pages.FOLDER.glob("*.md")) == set(pages) - {results_pages.PAGE}
+    for path, text in pages.items():
+        assert path.read_text("utf-8") == text, "run 'python -m docs.results --write-only'"
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -1,4 +1,4 @@
-"""``citewell bioasq``: answer the questions of the BioASQ challenge, and score the answers as it does."""
+"""``citewell bioasq``: makes runs for the BioASQ challenge, and scores runs as the challenge does."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.group("bioasq")
 def command() -> None:
-    """Take part in the BioASQ challenge (task b, phase A): make a run, and score one."""
+    """Take part in the BioASQ challenge (task b, phase A): make a run, or score one."""
 
 
 @command.command("answer")
 @click.argument("questions", type=_FILE)
 @library_option
 @click.option(
-    "--pipeline", "name", default=DEFAULT, show_default=True, help="How to find papers; 'citewell pipelines' lists them."
+    "--pipeline", "name", default=DEFAULT, show_default=True, help="The pipeline to use; 'citewell pipelines' lists them."
 )
 @click.option(
     "--out",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="RUN.json",
-    help="Where the run is written, once every question is answered.",
+    help="The file of the run; written when every question is answered.",
 )
 @click.option(
     "-k",
@@ -42,35 +42,35 @@ def command() -> None:
     default=10,
     show_default=True,
     type=click.IntRange(1, 10),
-    help="How many documents, and how many snippets, for each question.",
+    help="The number of documents, and of snippets, for each question.",
 )
 def answer(questions: Path, library: Library, name: str, out: Path, size: int) -> None:
-    """Answer QUESTIONS, a test file of BioASQ, with papers of the library and sentences in them.
+    """Answer QUESTIONS, a test file of BioASQ, with papers of the library and their sentences.
 
-    The run is a file that BioASQ takes. Documents are addresses of PubMed records, so the library should hold those; a paper
-    without a PubMed id goes by its own. Snippets are sentences, with their offsets in the abstract or the title.
+    The run is a file in BioASQ's format. Documents are URLs of PubMed records, so the papers should have PubMed ids; a paper
+    without one is listed by its own id. Snippets are sentences with their offsets in the abstract or the title.
 
     \b
         citewell bioasq answer BioASQ-task8bPhaseA-testset1 --library pubmed --out run.json
     """
     from citewell.cli.progress import Bar
     from citewell.evaluate import bioasq
-    from citewell.evaluate.bioasq_answers import Answers
+    from citewell.evaluate.bioasq_answers import Answering
 
-    asked = bioasq.read_questions(questions)
+    test = bioasq.read_questions(questions)
     chosen = pipeline(name)
     warn(library)
     out.parent.mkdir(parents=True, exist_ok=True)
-    answers, run = Answers(library, chosen, size), []
+    answers, run = Answering(library, chosen, size), []
     with Bar() as bar:
-        bar.asking(len(asked))
-        for question in asked:
+        bar.start("answering questions", len(test), "questions")
+        for question in test:
             run.append(answers.answer(question))
-            bar.asked(1)
+            bar.advance()
     bioasq.write(out, run)
     tell(chosen.notes(library))
-    if answers.nameless:
-        tell([f"papers of the run without a PubMed id: {len(answers.nameless):,}; they go by ids that BioASQ does not know"])
+    if answers.without_pubmed_id:
+        tell([f"papers without a PubMed id in the run: {len(answers.without_pubmed_id):,}; BioASQ does not know their ids"])
     click.echo(f"questions answered: {len(run):,}, written to {out}")
 
 
@@ -79,11 +79,11 @@ def answer(questions: Path, library: Library, name: str, out: Path, size: int) -
 @click.argument("gold", type=_FILE)
 @json_option
 def score(run: Path, gold: Path, as_json: bool) -> None:
-    """Score RUN, made by citewell or any other system, against GOLD, a file of BioASQ with the right answers.
+    """Score RUN, made by citewell or any other system, against GOLD, a golden file of BioASQ.
 
-    MAP and GMAP are those of BioASQ 8 and later, which divide a question's sum of precisions by the number of right answers, at
-    most ten; those that end in /10 are of BioASQ 3 to 7, which divide it by ten. Those that end in -program are as BioASQ's
-    published program computes them: it takes a snippet for right if its article has any right one, overlapping or not.
+    MAP and GMAP follow BioASQ 8 and later, which divide a question's sum of precisions by the number of golden items, at most
+    ten. Measures that end in /10 follow BioASQ 3 to 7, which divide it by ten. Those that end in -program follow BioASQ's
+    published program: it counts a snippet as correct if its article has any golden snippet, overlapping or not.
     A question that the run does not answer counts as zero.
 
     \b
@@ -92,16 +92,16 @@ def score(run: Path, gold: Path, as_json: bool) -> None:
     from citewell.evaluate import bioasq
     from citewell.evaluate.bioasq_measures import score
 
-    found = score(bioasq.read(run), bioasq.read(gold))
-    if found.missing:
-        tell([f"questions that {run} does not answer, which count as zero: {found.missing:,} of {found.questions:,}"])
+    scores = score(bioasq.read(run), bioasq.read(gold))
+    if scores.missing:
+        tell([f"questions without an answer in {run}: {scores.missing:,} of {scores.questions:,}; they count as zero"])
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(scores))
     else:
-        _print(found)
+        _print(scores)
 
 
-def _print(found: Scores) -> None:
+def _print(scores: Scores) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -109,10 +109,10 @@ def _print(found: Scores) -> None:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("measure")
-    kinds = {"documents": found.documents, "snippets": found.snippets}
+    kinds = {"documents": scores.documents, "snippets": scores.snippets}
     for kind in kinds:
         table.add_column(kind, justify="right")
     for measure in MEASURES:
         table.add_row(measure, *(f"{values[measure]:.4f}" if values else "–" for values in kinds.values()))
-    click.echo(f"questions: {found.questions:,}")
+    click.echo(f"questions: {scores.questions:,}")
     Console(highlight=False).print(table)

@@ -1,4 +1,4 @@
-"""``citewell evaluate``: how well pipelines do on a set, strictly in time, side by side."""
+"""``citewell evaluate``: measures pipelines on a data set and compares them."""
 
 from __future__ import annotations
 
@@ -17,32 +17,36 @@ TASKS = ("global", "local", "paragraph", "evidence")
 
 @click.command("evaluate")
 @click.argument("folder", metavar="SET", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--task", type=click.Choice(TASKS), required=True, help="What is asked.")
+@click.option("--task", type=click.Choice(TASKS), required=True, help="The task of the queries.")
 @click.option("--pipeline", "names", multiple=True, help=f"A pipeline to measure (repeatable); default: {DEFAULT}.")
-@click.option("--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="Which years ask.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="Ask N questions drawn at random; default: all.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of sample and tests.")
-@click.option("--distractors", is_flag=True, help="Widen the pool by the set's further papers, which nobody cites.")
-@click.option("--lenient", is_flag=True, help="Put wanted papers that retrieval missed into the last places.")
-@click.option("--with-bibliography", is_flag=True, help="Let queries know the other references of the citing paper.")
-@click.option("--kind", default="", help="Of an evidence set, only questions marked by this kind, such as manual-train.")
+@click.option(
+    "--split", type=click.Choice(["dev", "test"]), default="test", show_default=True, help="The years of the citing papers."
+)
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Run a random sample of N queries; default: all.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample and the tests.")
+@click.option("--distractors", is_flag=True, help="Add the set's distractors: papers that nobody cites.")
+@click.option("--lenient", is_flag=True, help="Put relevant papers that retrieval missed at the last ranks.")
+@click.option("--with-bibliography", is_flag=True, help="Give queries the other references of the citing paper.")
+@click.option("--kind", default="", help="Only queries of an evidence set that were judged by this kind, such as manual-train.")
 @click.option(
     "--run",
     "runs",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Score this TREC run of another system beside them (repeatable).",
+    help="Also score this TREC run of another system (repeatable).",
 )
-@click.option("--baseline", help="What the others are compared with; default: the first.")
+@click.option("--baseline", help="The system to compare the others with; default: the first.")
 @click.option("--measure", "measures", multiple=True, help="Show this measure (repeatable), such as R@50 or nDCG@20.")
-@click.option("--by-citations", is_flag=True, help="Tell, too, what is found by how often it was cited before.")
+@click.option("--by-citations", is_flag=True, help="Also show recall by how often the relevant paper was cited before.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Leave questions, qrels, runs, values per query and the report here.",
+    help="Write queries, qrels, runs, values per query and the report to this folder.",
 )
-@click.option("--plots", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Draw plots (PNG, SVG) here.")
+@click.option(
+    "--plots", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Draw plots (PNG, SVG) in this folder."
+)
 @json_option
 def command(
     folder: Path,
@@ -65,8 +69,9 @@ def command(
 ) -> None:
     """Measure pipelines on a data set.
 
-    A query sees only papers up to its own date, and links and contexts of citing papers up to the last year that its split may
-    use; never its own record, references or contexts. The set's library is built once and kept (in $CITEWELL_CACHE).
+    A query sees only papers up to its own date, and citations and contexts of papers up to the last year that its split may
+    use. It never sees its own record, references or contexts. The library of the set is built once and cached (in
+    $CITEWELL_CACHE). Needs: pip install 'citewell[evaluate]'
 
     \b
         citewell evaluate data/cs --task local --pipeline bm25 --pipeline best
@@ -78,17 +83,18 @@ def command(
     from citewell.evaluate.evaluation import Evaluation
     from citewell.evaluate.files import Files, write_report
     from citewell.evaluate.report import print_report
+    from citewell.train.training import train_missing
 
     with ExitStack() as stack:
         bar = stack.enter_context(Bar())
         files = stack.enter_context(Files(out)) if out else None
         evaluation = Evaluation(
-            folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, bar, bar
+            folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, bar, train_missing
         )
         systems = list(dict.fromkeys(names)) or ([] if runs else [DEFAULT])
         report = evaluation.report(systems, runs, baseline, files, by_citations)
     for file, count in evaluation.dataset.problems.items():
-        print(f"citewell: {count:,} lines of {file} could not be read and were left out", file=sys.stderr)
+        print(f"citewell: {count:,} lines of {file} could not be read and were skipped", file=sys.stderr)
     if out:
         write_report(out, report, evaluation.timeline.names)
     if plots:

@@ -6,14 +6,17 @@ import sys
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, Task, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Task, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from citewell.progress import Progress
 
 
-class Bar:
+class Bar(Progress):
     """Shows an add, a rebuild or an evaluation; quiet where standard error is not a terminal."""
 
     def __init__(self) -> None:
-        self._progress = Progress(
+        self._progress = Bars(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
@@ -27,7 +30,8 @@ class Bar:
         )
         self._reading: TaskID | None = None
         self._indexing: TaskID | None = None
-        self._asking: TaskID | None = None
+        self._step: TaskID | None = None
+        self._unit = ""
         self._training: TaskID | None = None
         self._fetching: TaskID | None = None
         self._before = 0
@@ -72,15 +76,39 @@ class Bar:
         if self._indexing is not None:
             self._progress.advance(self._indexing, papers)
 
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
+        self.finish()
+        self._unit = unit
+        self._step = self._progress.add_task(step, total=total, rate="")
+
+    def advance(self, count: int = 1) -> None:
+        if self._step is not None:
+            self._progress.advance(self._step, count)
+            self._show_rate(self._step)
+
+    def update(self, done: int, total: int | None = None) -> None:
+        if self._step is not None:
+            self._progress.update(self._step, completed=done, total=total)
+            self._show_rate(self._step)
+
+    def _show_rate(self, step: TaskID) -> None:
+        task = self._task(step)
+        if task.elapsed:
+            self._progress.update(step, rate=f"{task.completed / task.elapsed:,.0f} {self._unit}/s")
+
+    def finish(self) -> None:
+        if self._step is not None:
+            self._progress.remove_task(self._step)
+            self._step = None
+
     def asking(self, questions: int) -> None:
-        self._asking = self._progress.add_task("asking", total=questions, rate="")
+        self.start("running queries", questions, "queries")
 
     def asked(self, questions: int) -> None:
-        if self._asking is not None:
-            self._progress.advance(self._asking, questions)
-            task = self._task(self._asking)
-            if task.elapsed:
-                self._progress.update(self._asking, rate=f"{task.completed / task.elapsed:,.0f} queries/s")
+        self.advance(questions)
+
+    def message(self, line: str) -> None:
+        self.say(line)
 
     def fetching(self, service: str) -> None:
         self._fetching = self._progress.add_task(f"fetching from {service}", total=None, rate="")

@@ -1,4 +1,4 @@
-"""``citewell tune``: find the parameters of a pipeline that do best on a set's dev years."""
+"""``citewell tune``: finds the best parameters of a pipeline on the dev years of a set."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _LISTED = 20
 @click.command("tune")
 @click.argument("folder", metavar="SET", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("more", nargs=-1, metavar="[NAME=VALUES]...")
-@click.option("--pipeline", "name", default="bm25", show_default=True, help="What to tune.")
+@click.option("--pipeline", "name", default="bm25", show_default=True, help="The pipeline to tune.")
 @click.option("--grid", multiple=True, metavar="NAME=VALUES", help="A parameter and the values to try: k1=0.5,1.2,2.5")
-@click.option("--measure", default="R@1000", show_default=True, help="What to make large.")
-@click.option("--task", type=click.Choice(TASKS), help="What is asked; default: the set's first task.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="Ask N questions drawn at random; default: all.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample.")
-@click.option("--distractors", is_flag=True, help="Widen the pool by the set's further papers.")
+@click.option("--measure", default="R@1000", show_default=True, help="The measure to maximise.")
+@click.option("--task", type=click.Choice(TASKS), help="The task of the queries; default: the first task of the set.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Run a random sample of N queries; default: all.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample.")
+@click.option("--distractors", is_flag=True, help="Add the set's distractors: papers that nobody cites.")
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -49,7 +49,7 @@ def command(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    """Measure a pipeline under every setting of a grid, on the dev split alone.
+    """Measure a pipeline with every setting of a grid, on the dev split only.
 
     \b
         citewell tune data/cs --pipeline bm25 --grid k1=0.5,1.2,2.5 b=0.25,0.5,0.75 --measure R@1000
@@ -60,13 +60,14 @@ def command(
     from citewell.evaluate.evaluation import Evaluation
     from citewell.evaluate.sets import DataSet
     from citewell.evaluate.tuning import parse_grid, tune
+    from citewell.train.training import train_missing
 
     chosen = parse_grid((*grid, *more))
     if plot and len(chosen) != 2:
         raise click.UsageError("a heat map needs exactly two parameters in --grid")
     task = task or DataSet.open(folder).tasks[0]
     with Bar() as bar:
-        evaluation = Evaluation(folder, task, "dev", sample, seed, distractors, progress=bar, watcher=bar)
+        evaluation = Evaluation(folder, task, "dev", sample, seed, distractors, progress=bar, train=train_missing)
         tuning = tune(evaluation, name, chosen, measure)
     heading = f"{evaluation.dataset.name} · {task} · dev · {tuning.queries:,} queries · {name} · {measure}"
     if plot:
@@ -85,7 +86,7 @@ def command(
 
 
 def bare(path: Path) -> Path:
-    """The path without the ending of a picture."""
+    """The path without the suffix of an image."""
     return path.with_suffix("") if path.suffix in (".png", ".svg") else path
 
 
@@ -107,12 +108,12 @@ def _print(tuning: Tuning, console: Console) -> None:
         _print_heat(tuning, console)
     else:
         for point in sorted(tuning.points, key=lambda point: -point.value)[:_LISTED]:
-            console.print(f"{point.value:.4f}  {_said(point.settings)}", highlight=False)
-    console.print(f"best: {_said(tuning.best.settings)}: {tuning.measure} {tuning.best.value:.4f}", highlight=False)
+            console.print(f"{point.value:.4f}  {_listed(point.settings)}", highlight=False)
+    console.print(f"best: {_listed(tuning.best.settings)}: {tuning.measure} {tuning.best.value:.4f}", highlight=False)
 
 
 def _print_heat(tuning: Tuning, console: Console) -> None:
-    """The grid as a table whose cells are the warmer the better."""
+    """Print the grid as a table with a background colour for each value."""
     from rich.table import Table
 
     (x_name, x_values), (y_name, y_values) = tuning.grid.items()
@@ -133,5 +134,5 @@ def _shade(value: float, low: float, high: float) -> str:
     return f"{'bold ' if share == 1.0 else ''}black on rgb({red},{green},{blue})"
 
 
-def _said(settings: dict[str, Any]) -> str:
+def _listed(settings: dict[str, Any]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in settings.items())

@@ -1,6 +1,7 @@
 """The JSON files of BioASQ's task b, phase A: questions, and the documents and snippets that answer them.
 
-A test file has questions alone; a golden file and a run have answers, best first. Fields of the other phases are left out.
+A test file has questions only. A golden file and a run also have answers, best first. Fields of other phases are ignored. The
+names of the fields are those of the challenge.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from pathlib import Path
 import msgspec
 
 from citewell.errors import CitewellError
+from citewell.files import write_atomically
 
 LIMIT = 10
-"""A run may name so many documents, and so many snippets, for a question."""
+"""The maximum number of documents, and of snippets, of a question in a run."""
 
 
 class Snippet(msgspec.Struct, rename="camel", kw_only=True):
-    """A stretch of an article."""
+    """A span of text in an article."""
 
     document: str
     text: str = ""
@@ -29,13 +31,13 @@ class Snippet(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class Question(msgspec.Struct):
-    """A question, with its answers where a file has them."""
+    """A question, with its answers if the file has them."""
 
     id: str
     body: str = ""
     type: str = ""
     documents: list[str] = msgspec.field(default_factory=list)
-    """Addresses of PubMed records."""
+    """URLs of PubMed records."""
     snippets: list[Snippet] = msgspec.field(default_factory=list)
 
 
@@ -44,33 +46,31 @@ class _File(msgspec.Struct):
 
 
 def read(path: Path) -> list[Question]:
-    """The questions of a file, with whatever answers it has; no two have the same id."""
+    """The questions of a file, with their answers if it has any; no two have the same id."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=_File, strict=False).questions
+        questions = msgspec.json.decode(path.read_bytes(), type=_File, strict=False).questions
     except msgspec.DecodeError as error:
         shape = '{"questions": [{"id": "...", "body": "..."}]}'
         raise CitewellError(f"{path} is not a file of BioASQ's task b: {error}; it should look like {shape}") from None
-    if not found:
+    if not questions:
         raise CitewellError(f"{path} has no questions; download it again")
     seen: set[str] = set()
-    for question in found:
+    for question in questions:
         if question.id in seen:
-            raise CitewellError(f"{path} has the question {question.id} twice; take one of them out")
+            raise CitewellError(f"{path} has the question {question.id} twice; remove one of them")
         seen.add(question.id)
-    return found
+    return questions
 
 
 def read_questions(path: Path) -> list[Question]:
-    """The questions of a file, all of which ask something."""
-    found = read(path)
-    for question in found:
+    """The questions of a file, none of which is empty."""
+    questions = read(path)
+    for question in questions:
         if not question.body.strip():
-            raise CitewellError(f'{path}: the question {question.id} asks nothing; write it into its "body"')
-    return found
+            raise CitewellError(f'{path}: the "body" of question {question.id} is empty; write the question there')
+    return questions
 
 
 def write(path: Path, questions: Sequence[Question]) -> None:
-    """Write a run; what stood in its place stays until all is written."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(msgspec.json.format(msgspec.json.encode(_File(list(questions))), indent=2) + b"\n")
-    part.replace(path)
+    """Write a run; an existing file stays until the new one is complete."""
+    write_atomically(path, msgspec.json.format(msgspec.json.encode(_File(list(questions))), indent=2) + b"\n")

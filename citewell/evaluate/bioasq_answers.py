@@ -1,4 +1,4 @@
-"""What a pipeline answers to BioASQ's questions: the best papers, and the best sentences in them with their offsets."""
+"""Answers BioASQ's questions with a pipeline: the best papers, and their best sentences with offsets."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from citewell.text.offsets import sentence_offsets
 _PUBMED = "http://www.ncbi.nlm.nih.gov/pubmed/"
 
 
-class Answers:
-    """Answers questions from one library by one pipeline."""
+class Answering:
+    """Answers questions from one library with one pipeline."""
 
     def __init__(self, library: Library, pipeline: Pipeline, size: int = LIMIT) -> None:
         self._library = library
         self._pipeline = pipeline
         self._size = size
-        self.nameless: set[str] = set()
-        """The papers given so far that have no PubMed id, and so go by their own, which BioASQ does not know."""
+        self.without_pubmed_id: set[str] = set()
+        """Returned papers without a PubMed id; they are listed by their own id, which BioASQ does not know."""
 
     def answer(self, question: Question) -> Question:
-        """The question with the best papers, and with the best sentences of these."""
+        """The question with the best papers and their best sentences."""
         request = Request(LocalCollection(self._library), Query("evidence", context=question.body))
         ranking = self._pipeline.rank(request)
         best = ranking.papers[: 2 * self._size].tolist()
@@ -32,19 +32,19 @@ class Answers:
         # A paper removed since the index was opened is in the ranking but no longer in the store.
         chosen = [num for num in best if num in records][: self._size]
         papers = {num: records[num] for num in chosen}
-        self.nameless |= {paper.id for paper in papers.values() if address(paper) == paper.id}
+        self.without_pubmed_id |= {paper.id for paper in papers.values() if address(paper) == paper.id}
         documents = [address(paper) for paper in papers.values()]
         return Question(question.id, question.body, question.type, documents, self._snippets(request, ranking, papers))
 
-    def _snippets(self, request: Request, papers_ranked: Ranking, papers: dict[int, Paper]) -> list[Snippet]:
-        ranking = self._pipeline.sentences(request, papers_ranked, list(papers))
-        chosen = list(zip(ranking.papers.tolist(), ranking.places.tolist(), strict=True))[: self._size]
+    def _snippets(self, request: Request, ranking: Ranking, papers: dict[int, Paper]) -> list[Snippet]:
+        ranked = self._pipeline.sentences(request, ranking, list(papers))
+        chosen = list(zip(ranked.papers.tolist(), ranked.places.tolist(), strict=True))[: self._size]
         sentences = self._library.store.quotable(list({num: None for num, _ in chosen}))
         places = {num: sentence_offsets(papers[num], here) for num, here in sentences.items()}
-        found = []
+        snippets = []
         for num, at in chosen:
             section, begin, end = places[num][at]
-            found.append(
+            snippets.append(
                 Snippet(
                     document=address(papers[num]),
                     text=sentences[num][at].text,
@@ -54,9 +54,9 @@ class Answers:
                     end_section=section,
                 )
             )
-        return found
+        return snippets
 
 
 def address(paper: Paper) -> str:
-    """What BioASQ calls a paper: the address of its PubMed record; its own id where it has none."""
+    """The name of a paper in BioASQ: the URL of its PubMed record, or its own id if it has none."""
     return next((f"{_PUBMED}{name.removeprefix('pmid:')}" for name in paper.ids if name.startswith("pmid:")), paper.id)

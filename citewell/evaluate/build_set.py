@@ -1,7 +1,7 @@
-"""Cutting a data set from a library: which papers and citations stay, where the years are split, and the files of it.
+"""Makes a data set from a library: selects papers and citations, splits the years, writes the files.
 
-What stays is decided on numbers alone: papers, years and citations as arrays. Then the records are read from the store and
-written one by one, so that memory goes by how many papers there are and not by how much they say.
+The selection uses only numbers: papers, years and citations as arrays. Then the records are read from the store and
+written one by one, so memory depends on the number of papers and not on the length of their texts.
 """
 
 from __future__ import annotations
@@ -19,51 +19,49 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.evaluate.overlap import Titles
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.statistics import Statistics, statistics, write
-from citewell.library.add import Progress
 from citewell.library.library import Library
 from citewell.library.store.store import Store
 from citewell.papers import Paper, Sentence
+from citewell.progress import SILENT, Progress
 from citewell.sources.citewell_jsonl import Naming, naming_of
+from citewell.types import IntArray, PaperNumbers
 
 TRAIN, DEV = 0.8, 0.9
-"""The shares of the citing papers, oldest first, up to the end of the training years and of the dev years."""
+"""The shares of the citing papers, oldest first, at the end of the training years and of the dev years."""
 
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
-"""What the format takes for a year."""
+"""The range of valid years in the format."""
 _NAME = re.compile(r"\w[\w.-]*")
 _BATCH = 1000
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass
 class LeftOut:
-    """What of the library is not in the set, and why."""
+    """How much of the library is not in the set, by reason."""
 
     papers_without_year: int = 0
     papers_in_other_sets: int = 0
     papers_without_link: int = 0
-    """They cite nothing of the set, and (unless only citing papers were asked for) nothing of it cites them."""
+    """Papers that cite nothing in the set and, unless only citing papers are selected, are not cited in it."""
     citations: int = 0
-    """Of later papers, or of or by papers that are left out."""
+    """Citations of later papers, or of or by papers that are left out."""
     contexts: int = 0
 
 
 @dataclass
-class Made:
-    """The set that was made."""
+class BuiltSet:
+    """The new set."""
 
     folder: Path
     statistics: Statistics
     left_out: LeftOut
     problems: dict[Path, int]
-    """How many lines of which files of the other sets could not be read; their papers may be in the set."""
+    """File of another set to the number of its lines that could not be read; papers on them may be in the new set."""
 
 
 @dataclass(frozen=True)
@@ -77,24 +75,24 @@ class Years:
 
 @dataclass(frozen=True)
 class Graph:
-    """The papers that stay, ascending, with their years; and their citations, ordered by citing and then by cited paper."""
+    """The selected papers, ascending, with their years; and their citations, ordered by citing and then by cited paper."""
 
-    papers: Numbers
-    years: Numbers
-    citing: Numbers
-    cited: Numbers
+    papers: PaperNumbers
+    years: IntArray
+    citing: PaperNumbers
+    cited: PaperNumbers
 
-    def years_of(self, papers: Numbers) -> Numbers:
+    def years_of(self, papers: PaperNumbers) -> IntArray:
         return self.years[np.searchsorted(self.papers, papers)]
 
     def cited_by(self, paper: int) -> list[int]:
         first, last = np.searchsorted(self.citing, (paper, paper + 1))
         return [int(num) for num in self.cited[first:last]]
 
-    def only(self, papers: Numbers) -> Graph:
-        """The part of the graph that lies between some of its papers."""
-        kept, inside = np.isin(self.papers, papers), np.isin(self.citing, papers) & np.isin(self.cited, papers)
-        return Graph(self.papers[kept], self.years[kept], self.citing[inside], self.cited[inside])
+    def only(self, papers: PaperNumbers) -> Graph:
+        """The subgraph of some of its papers."""
+        selected, inside = np.isin(self.papers, papers), np.isin(self.citing, papers) & np.isin(self.cited, papers)
+        return Graph(self.papers[selected], self.years[selected], self.citing[inside], self.cited[inside])
 
 
 def make(
@@ -104,38 +102,38 @@ def make(
     about: str = "",
     without: Sequence[Path] = (),
     citing_only: bool = False,
-    progress: Progress | None = None,
-) -> Made:
-    """Cut a set from `library` into the new folder `folder`, leaving out the papers of the sets `without`."""
+    progress: Progress = SILENT,
+) -> BuiltSet:
+    """Make a set from `library` in the new folder `folder`, without the papers of the sets `without`."""
     if not _NAME.fullmatch(name):
-        raise CitewellError(f"{name!r} cannot be the name of a set; use letters, digits, '-', '_' and '.'")
+        raise CitewellError(f"{name!r} is not a valid name of a set; use letters, digits, '-', '_' and '.'")
     folder = folder.resolve()
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise CitewellError(f"{folder} is there already; name a new folder, or an empty one")
+        raise CitewellError(f"{folder} already exists and is not empty; choose a new folder or an empty one")
     others = [DataSet.open(path) for path in without]
     with _snapshot(library.store) as store:
         left_out = LeftOut()
-        graph = _chosen(store, others, citing_only, left_out)
+        graph = _selected(store, others, citing_only, left_out)
         if not len(graph.citing):
-            hint = "leave --citing-only or a --without out, or " if citing_only or others else ""
+            hint = "leave out --citing-only or a --without, or " if citing_only or others else ""
             raise CitewellError(
-                f"nothing of {library.folder} would be left, since no paper cites another of its year or before; "
+                f"no papers of {library.folder} can be used: no paper cites another of its own or an earlier year; "
                 f"{hint}add papers with years and references"
             )
         years = split_years(graph)
-        with _appearing(folder) as making:
-            _write_set(store, graph, years, making, name, about, left_out, progress)
-            found = statistics(making)
-            write(found, making / "statistics.json")
+        with _new_folder(folder) as building:
+            _write_set(store, graph, years, building, name, about, left_out, progress)
+            figures = statistics(building)
+            write(figures, building / "statistics.json")
     problems = {other.folder / file: count for other in others for file, count in other.problems.items()}
-    return Made(folder, found, left_out, problems)
+    return BuiltSet(folder, figures, left_out, problems)
 
 
-# -- what stays -----------------------------------------------------------------------------------------------------
+# -- selection ------------------------------------------------------------------------------------------------------
 
 
-def _chosen(store: Store, others: Sequence[DataSet], citing_only: bool, left_out: LeftOut) -> Graph:
-    """The papers and citations that the set is made of; notes what is left out."""
+def _selected(store: Store, others: Sequence[DataSet], citing_only: bool, left_out: LeftOut) -> Graph:
+    """The papers and citations of the set; counts what is left out."""
     graph = _dated(store)
     everything = store.counts()
     left_out.papers_without_year = everything["papers"] - len(graph.papers)
@@ -144,7 +142,7 @@ def _chosen(store: Store, others: Sequence[DataSet], citing_only: bool, left_out
         left_out.papers_in_other_sets = len(graph.papers) - len(fresh)
         graph = graph.only(fresh)
     before = len(graph.papers)
-    # One round, as the studies do it: papers that then cite nothing any more stay, since repeating leaves next to nothing.
+    # One round, as in the studies: papers that cite nothing afterwards stay, because repeating leaves almost nothing.
     graph = graph.only(np.unique(graph.citing) if citing_only else np.union1d(graph.citing, graph.cited))
     left_out.papers_without_link = before - len(graph.papers)
     left_out.citations = everything["citations"] - len(graph.citing)
@@ -161,27 +159,29 @@ def _dated(store: Store) -> Graph:
     return Graph(papers, years, graph.citing[back], graph.cited[back])
 
 
-def _columns(rows: Iterable[tuple[int, int]]) -> tuple[Numbers, Numbers]:
+def _columns(rows: Iterable[tuple[int, int]]) -> tuple[IntArray, IntArray]:
     both = np.fromiter((number for row in rows for number in row), np.int64).reshape(-1, 2)
     return both[:, 0].copy(), both[:, 1].copy()
 
 
-def _fresh(store: Store, papers: Numbers, others: Sequence[DataSet]) -> Numbers:
-    """Those of the papers whose title no other set has."""
+def _fresh(store: Store, papers: PaperNumbers, others: Sequence[DataSet]) -> PaperNumbers:
+    """The papers whose title is in no other set."""
     titles = Titles(paper.title for other in others for paper in other.papers())
     known = [num for num, title in store.db.execute("SELECT num, title FROM papers") if titles.overlap(title)]
     return np.setdiff1d(papers, np.array(known, np.int64))
 
 
-# -- where the years are split --------------------------------------------------------------------------------------
+# -- the split by years -------------------------------------------------------------------------------------------
 
 
 def split_years(graph: Graph) -> Years:
-    """SubPipeline years of citing papers, cut where the shares of the papers come nearest to 80 and 90 percent."""
+    """Whole years of citing papers, split where the shares of the papers are closest to 80 and 90 percent."""
     years, counts = np.unique(graph.years_of(np.unique(graph.citing)), return_counts=True)
     if len(years) < 3:
         listed = " and ".join(map(str, years.tolist()))
-        raise CitewellError(f"all citing papers are of {listed}; a set needs three years or more: add earlier or later papers")
+        raise CitewellError(
+            f"all citing papers are from {listed}; a set needs at least three years: add earlier or later papers"
+        )
     share = np.cumsum(counts) / counts.sum()
     train = int(np.argmin(np.abs(share[:-2] - TRAIN)))
     dev = train + 1 + int(np.argmin(np.abs(share[train + 1 : -1] - DEV)))
@@ -199,17 +199,15 @@ def _write_set(
     name: str,
     about: str,
     left_out: LeftOut,
-    progress: Progress | None,
+    progress: Progress,
 ) -> None:
     names = _names(store, graph.papers, naming_of(name))
     all_contexts = store.counts()["contexts"]
-    if progress:
-        progress.total(len(names) + all_contexts)
-        progress.reading("papers")
+    progress.start("writing papers", len(names), "papers")
     _write_lines(folder / "papers.jsonl.gz", _papers(store, graph, names), progress)
-    if progress:
-        progress.reading("contexts")
+    progress.start("writing contexts", all_contexts, "contexts")
     contexts = _write_lines(folder / "contexts.jsonl.gz", _contexts(store, graph, names), progress)
+    progress.finish()
     left_out.contexts = all_contexts - contexts
     if not contexts:
         (folder / "contexts.jsonl.gz").unlink()
@@ -224,13 +222,13 @@ def _write_set(
     (folder / "set.toml").write_text("".join(f"{key} = {_toml(value)}\n" for key, value in lines.items()), "utf-8")
 
 
-def _names(store: Store, papers: Numbers, naming: Naming) -> dict[int, str]:
-    """What each paper is called in the set: its id, or a number where another's id means the same to a reader of the set."""
+def _names(store: Store, papers: PaperNumbers, naming: Naming) -> dict[int, str]:
+    """The id of each paper in the set: its own id, or a number if another id has the same canonical form."""
     names: dict[int, str] = {}
     taken: set[str] = set()
-    kept = set(papers.tolist())
+    selected = set(papers.tolist())
     for num, name in store.db.execute("SELECT num, id FROM papers ORDER BY num"):
-        if num in kept:
+        if num in selected:
             names[num] = name if naming(name) not in taken else f"paper-{num}"
             taken.add(naming(names[num]))
     return names
@@ -240,9 +238,9 @@ def _papers(store: Store, graph: Graph, names: dict[int, str]) -> Iterator[dict[
     nums = graph.papers.tolist()
     for start in range(0, len(nums), _BATCH):
         batch = nums[start : start + _BATCH]
-        found = store.papers(batch)
+        records = store.papers(batch)
         for num in batch:
-            yield _paper(found[num], names[num], [names[cited] for cited in graph.cited_by(num)], store.sentences(num))
+            yield _paper(records[num], names[num], [names[cited] for cited in graph.cited_by(num)], store.sentences(num))
 
 
 def _paper(paper: Paper, name: str, references: list[str], sentences: list[Sentence]) -> dict[str, Any]:
@@ -265,8 +263,8 @@ def _paper(paper: Paper, name: str, references: list[str], sentences: list[Sente
 
 
 def _contexts(store: Store, graph: Graph, names: dict[int, str]) -> Iterator[dict[str, Any]]:
-    """The contexts of citations that stay, numbered: the names that their sources gave them may be the same."""
-    # The cross join keeps SQLite from going by the cited papers and sorting all texts.
+    """The contexts of selected citations, numbered, because the ids of their sources may not be unique."""
+    # The cross join keeps SQLite from starting with the cited papers and sorting all texts.
     targets = store.db.execute(
         "SELECT contexts.num, contexts.citing, section, text, cited FROM contexts CROSS JOIN targets ON context = contexts.num"
         " WHERE cited IS NOT NULL AND text <> '' ORDER BY contexts.num"
@@ -279,26 +277,26 @@ def _contexts(store: Store, graph: Graph, names: dict[int, str]) -> Iterator[dic
             count += 1
 
 
-def _write_lines(path: Path, records: Iterable[dict[str, Any]], progress: Progress | None) -> int:
-    """Write JSON lines, the same bytes for the same records at any time; returns how many."""
+def _write_lines(path: Path, records: Iterable[dict[str, Any]], progress: Progress) -> int:
+    """Write JSON lines, always the same bytes for the same records; returns their number."""
     encode = msgspec.json.Encoder().encode
     count = 0
     with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
-        for count, record in enumerate(records, 1):
+        for record in records:
             out.write(encode(record) + b"\n")
-            if progress and count % _BATCH == 0:
-                progress.read(count, count)
+            count += 1
+            progress.advance()
     return count
 
 
 def _toml(value: str | int | list[str] | list[int]) -> str:
-    """A value as TOML writes it: as JSON does, but for one character."""
+    """A value in TOML, which is the same as in JSON except for one character."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode().replace("\x7f", "\\u007f")
 
 
 @contextmanager
 def _snapshot(store: Store) -> Iterator[Store]:
-    """The store as it is now, whatever is added to it meanwhile."""
+    """A snapshot of the store, independent of what is added to it in the meantime."""
     store.db.execute("BEGIN")
     try:
         yield store
@@ -307,17 +305,17 @@ def _snapshot(store: Store) -> Iterator[Store]:
 
 
 @contextmanager
-def _appearing(folder: Path) -> Iterator[Path]:
-    """A folder to write into, beside `folder`; it takes that name when all is written, and goes when something fails."""
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder next to `folder`; it is renamed to `folder` at the end, or removed if something fails."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-            # The temporary folder is the user's alone; one made inside of it is as readable as any other.
-            making = Path(scratch) / folder.name
-            making.mkdir()
-            yield making
+            # Only the user can read the temporary folder; a folder inside it has the usual permissions.
+            building = Path(scratch) / folder.name
+            building.mkdir()
+            yield building
             if folder.exists():
                 folder.rmdir()
-            making.rename(folder)
+            building.rename(folder)
     except OSError as error:
-        raise CitewellError(f"cannot write {folder}: {error.strerror or error}; name another folder") from None
+        raise CitewellError(f"cannot write {folder}: {error.strerror or error}; choose another folder") from None

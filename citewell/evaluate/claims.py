@@ -3,7 +3,7 @@
 What a set has are paragraphs that cite at least two of its papers and begin with a sentence that does not cite. Of the first
 sentences nothing can be learned or measured, therefore; they are only read as neighbours. Paragraphs that cite nothing are
 missing, and with them most uncited sentences of Results and Methods: in a set two of five sentences cite, in whole articles one
-of seven. SubPipeline articles (`articles`) show what that does to precision.
+of seven. Whole articles (`articles`) show what that does to precision.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def passages(dataset: DataSet, years: Sequence[int] | range) -> Iterator[Marked]
     """The paragraphs of a set whose papers are of these years."""
     known = {name: paper.year for paper in dataset.papers() for name in paper.ids}
     naming = dataset.naming()
-    for paragraph in dataset.prose():
+    for paragraph in dataset.full_paragraphs():
         citing = naming(str(paragraph.citing))
         year = known.get(citing)
         if year is not None and year in years:
@@ -71,7 +71,7 @@ def passages(dataset: DataSet, years: Sequence[int] | range) -> Iterator[Marked]
 
 
 def articles(folder: Path) -> Iterator[tuple[Paper, list[Marked]]]:
-    """SubPipeline articles in JATS XML, a passage for each section in a row; those without text are left out."""
+    """Whole articles in JATS XML, a passage for each section in a row; those without text are left out."""
     for path in sorted(folder.glob("*.xml")):
         with Source(path) as source:
             for paper in jats.read(source):

@@ -1,31 +1,36 @@
-"""An evaluation in one call: open a set, ask its questions, compare the systems."""
+"""An evaluation: opens a set, runs its queries, and compares the systems. `experiment` does all of it in one call."""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from citewell import extras
 from citewell.errors import CitewellError
 from citewell.evaluate import measures
-from citewell.evaluate.experiment import Experiment, Listener, Watcher, conduct
-from citewell.evaluate.pools import Pools
-from citewell.evaluate.queries import Question, questions, sampled
+from citewell.evaluate.outcomes import Experiment, Listener, run_systems
+from citewell.evaluate.queries import JudgedQuery, judged_queries, sampled
 from citewell.evaluate.report import Report
 from citewell.evaluate.sentences import MEASURES as SENTENCE_MEASURES
 from citewell.evaluate.sentences import VIEWS
+from citewell.evaluate.set_libraries import SetLibraries, Train
 from citewell.evaluate.sets import DataSet
-from citewell.evaluate.slices import by_fame
+from citewell.evaluate.slices import by_citation_count
 from citewell.evaluate.strict import Timeline
 from citewell.evaluate.trec import read_run
-from citewell.library.add import Progress
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
+from citewell.progress import SILENT, Progress
 
 
 @dataclass
 class Evaluation:
-    """What is asked of which set, under which rules.
+    """Which queries of which set run, and under which rules.
+
+    `experiment` makes one and reports it; use this class to look at the queries, the time rules or the libraries as well.
 
     >>> Evaluation(Path("data/cs"), "local", sample=1000).report(["bm25", "best"])           # doctest: +SKIP
     """
@@ -39,50 +44,52 @@ class Evaluation:
     lenient: bool = False
     with_bibliography: bool = False
     kind: str = ""
-    """Of an evidence set only the questions whose answers were marked by this kind."""
+    """Only the queries of an evidence set that were judged by this kind."""
     measures: Sequence[str] = ()
-    """Further measures than the standard ones."""
-    progress: Progress | None = None
-    watcher: Watcher | None = None
+    """Measures in addition to the standard ones."""
+    progress: Progress = SILENT
+    train: Train | None = None
+    """Makes a missing model of a library; without it, pipelines that need the model say that it is missing."""
     dataset: DataSet = field(init=False)
     timeline: Timeline = field(init=False)
     available: int = field(init=False, default=0)
-    """How many questions there are to draw from, once they were asked for."""
+    """How many queries there are to sample from; known once `queries` was called."""
 
     def __post_init__(self) -> None:
         of_sentences = [view + name for view in VIEWS for name in SENTENCE_MEASURES]
         measures.check([name for name in self.measures if name not in of_sentences])
         self.dataset = DataSet.open(self.folder)
-        split = self.dataset.timeless(self.split) if self.task == "evidence" else self.dataset.split(self.split)
+        split = self.dataset.undated_split(self.split) if self.task == "evidence" else self.dataset.split(self.split)
         self.timeline = Timeline(self.dataset, split, self.distractors)
 
-    def questions(self) -> list[Question]:
-        """What is asked, in the set's order."""
-        found = questions(self.timeline, self.task, self.with_bibliography)
+    def queries(self) -> list[JudgedQuery]:
+        """The queries, in the set's order."""
+        queries = judged_queries(self.timeline, self.task, self.with_bibliography)
         if self.kind:
-            kinds = sorted({question.kind for question in found})
-            found = [question for question in found if question.kind == self.kind]
-            if not found and not any(kinds):
-                raise CitewellError(f"the questions of {self.dataset.name} do not say who marked them; leave --kind out")
-            if not found:
-                raise CitewellError(f"{self.dataset.name} has no question of kind {self.kind!r}; there are {', '.join(kinds)}")
-        self.available = len(found)
-        return sampled(found, self.sample, self.seed)
+            kinds = sorted({judged.kind for judged in queries})
+            queries = [judged for judged in queries if judged.kind == self.kind]
+            if not queries and not any(kinds):
+                raise CitewellError(f"the queries of {self.dataset.name} do not say who judged them; leave out --kind")
+            if not queries:
+                raise CitewellError(f"{self.dataset.name} has no queries of kind {self.kind!r}; there are {', '.join(kinds)}")
+        self.available = len(queries)
+        return sampled(queries, self.sample, self.seed)
 
-    def pools(self) -> Pools:
-        """The libraries that answer."""
-        return Pools(self.timeline, self.distractors, self.progress)
+    def libraries(self) -> SetLibraries:
+        """The libraries that the queries run against."""
+        return SetLibraries(self.timeline, self.distractors, self.progress, self.train)
 
-    def conduct(
-        self, systems: Sequence[str | Pipeline], runs: Sequence[Path] = (), listener: Listener | None = None
-    ) -> Experiment:
-        """Ask every question of every system."""
-        pipelines = [pipeline(system) if isinstance(system, str) else system for system in systems]
+    def run(self, systems: Sequence[str | Pipeline], runs: Sequence[Path] = (), listener: Listener | None = None) -> Experiment:
+        """Run every query on every system."""
+        extras.require("ir_measures", "scipy")
+        pipelines = _pipelines(systems)
         names = dict.fromkeys((*measures.STANDARD, *(name for name in self.measures if ":" not in name)))
-        made = {_run_name(path): read_run(path) for path in runs}
-        if len(made) < len(runs):
+        external = {_run_name(path): read_run(path) for path in runs}
+        if len(external) < len(runs):
             raise CitewellError("two runs have the same file name; rename one")
-        return conduct(self.questions(), self.pools(), pipelines, made, list(names), self.lenient, self.watcher, listener)
+        return run_systems(
+            self.queries(), self.libraries(), pipelines, external, list(names), self.lenient, self.progress, listener
+        )
 
     def report(
         self,
@@ -90,23 +97,23 @@ class Evaluation:
         runs: Sequence[Path] = (),
         baseline: str | None = None,
         listener: Listener | None = None,
-        fame: bool = False,
+        by_citations: bool = False,
     ) -> Report:
-        """Ask, and compare every system with the baseline (the first one, unless another is named).
+        """Run the queries and compare every system with the baseline, by default the first one.
 
-        `fame`: tell, too, what each finds of papers that were cited never, seldom or often before.
+        `by_citations`: also report recall by how often the relevant paper had been cited before.
         """
-        names = [system if isinstance(system, str) else system.name for system in systems]
-        names += [_run_name(path) for path in runs]
+        pipelines = _pipelines(systems)
+        names = [*(each.name for each in pipelines), *map(_run_name, runs)]
         if baseline is not None and baseline not in names:
             raise CitewellError(f"the baseline {baseline!r} is not among the systems: {', '.join(names)}")
         timed = self.timeline.split.links_until is not None
-        if fame and not (timed and self.task != "evidence"):
+        if by_citations and not (timed and self.task != "evidence"):
             raise CitewellError(
-                f"the {self.task} questions of {self.dataset.name} have no dates, so that nothing was cited before;"
-                " leave --by-citations out"
+                f"the {self.task} queries of {self.dataset.name} have no dates, so earlier citations are unknown;"
+                " leave out --by-citations"
             )
-        experiment = self.conduct(systems, runs, listener)
+        experiment = self.run(pipelines, runs, listener)
         return Report.of(
             self.dataset.name,
             self.task,
@@ -120,10 +127,76 @@ class Evaluation:
             seed=self.seed,
             timed=timed,
             shown=tuple(self.measures),
-            fame=by_fame(experiment, self.timeline) if fame else None,
+            by_citations=by_citation_count(experiment, self.timeline) if by_citations else None,
         )
 
 
+def experiment(
+    set_folder: str | os.PathLike[str],
+    task: str,
+    pipelines: Sequence[str | Pipeline],
+    split: str = "test",
+    sample: int | None = None,
+    seed: int = 0,
+    measures: Sequence[str] = (),
+    baseline: str | None = None,
+    runs: Sequence[str | os.PathLike[str]] = (),
+    distractors: bool = False,
+    lenient: bool = False,
+    with_bibliography: bool = False,
+    kind: str = "",
+    by_citations: bool = False,
+    progress: Progress = SILENT,
+    train: Train | None = None,
+) -> Report:
+    """Measure pipelines on a data set and compare them with a baseline.
+
+    Args:
+        set_folder: the folder of the data set.
+        task: ``global``, ``local``, ``paragraph`` or ``evidence``.
+        pipelines: names of pipelines, or pipelines made in code.
+        split: ``dev`` to make choices, ``test`` to report.
+        sample: the size of a random sample of the queries; all of them if None.
+        seed: the random seed of the sample and of the significance tests.
+        measures: what to show, such as ``("R@50", "nDCG@20")``; by default the measures of the task.
+        baseline: the name of the system to compare the others with; by default the first one.
+        runs: TREC run files of other systems to score as well.
+        distractors: add the distractors of the set to the library.
+        lenient: put relevant papers that retrieval missed at the last ranks.
+        with_bibliography: give queries the other references of the citing paper.
+        kind: only the queries of an evidence set that were judged by this kind.
+        by_citations: also report recall by how often the relevant paper had been cited before.
+        progress: receives the progress.
+        train: makes missing models of the set's library, such as `citewell.train.training.train_missing`.
+
+    Returns:
+        The report. It prints as a table, shows as HTML in a notebook, and becomes a data frame with `Report.to_frame`.
+
+    >>> experiment("data/cs", "local", ["bm25", "best"], sample=500, measures=["R@10", "RR"])   # doctest: +SKIP
+    """
+    folder = Path(set_folder)
+    evaluation = Evaluation(
+        folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, progress, train
+    )
+    return evaluation.report(pipelines, [Path(run) for run in runs], baseline, by_citations=by_citations)
+
+
+def _pipelines(systems: Sequence[str | Pipeline]) -> list[Pipeline]:
+    """The pipelines of an experiment. Pipelines made in code that have the same name get a number."""
+    if isinstance(systems, str | Pipeline):
+        systems = [systems]
+    names: Counter[str] = Counter(system for system in systems if isinstance(system, str))
+    pipelines = []
+    for system in systems:
+        if isinstance(system, str):
+            pipelines.append(pipeline(system))
+            continue
+        names[system.name] += 1
+        times = names[system.name]
+        pipelines.append(system if times == 1 else replace(system, name=f"{system.name} ({times})"))
+    return pipelines
+
+
 def _run_name(path: Path) -> str:
-    """What a foreign run is called in tables."""
+    """The name of an external run in tables."""
     return path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".run")

@@ -1,4 +1,4 @@
-"""What an evaluation leaves in a folder: the questions, TREC judgements and runs, and the value of every measure per query."""
+"""The files of an evaluation: queries, TREC judgements (qrels) and runs, and the value of every measure for each query."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any, TextIO
 import msgspec
 
 from citewell.evaluate import trec
-from citewell.evaluate.bench import Answers, Runs
-from citewell.evaluate.experiment import Experiment
-from citewell.evaluate.pools import safe_name
+from citewell.evaluate.outcomes import Experiment
 from citewell.evaluate.report import Report
+from citewell.evaluate.runner import Qrels, Runs
+from citewell.evaluate.sentences import ORACLE, RETURNED
+from citewell.evaluate.set_libraries import safe_name
 
-_VIEWS = {"": "", "snippets:": "-snippets", "given:": "-given"}
+_SUFFIXES = {"": "", RETURNED: "-sentences", ORACLE: "-oracle"}
 
 
 class Files:
@@ -34,13 +35,13 @@ class Files:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stack.close()
 
-    def answers(self, wanted: Answers) -> None:
-        for view, answers in wanted.items():
-            trec.write_qrels(self._stream(f"qrels{_VIEWS[view]}.txt"), answers)
+    def qrels(self, qrels: Qrels) -> None:
+        for view, relevant in qrels.items():
+            trec.write_qrels(self._stream(f"qrels{_SUFFIXES[view]}.txt"), relevant)
 
     def rankings(self, system: str, runs: Runs) -> None:
         for view, run in runs.items():
-            trec.write_run(self._stream(f"run-{safe_name(system)}{_VIEWS[view]}.txt.gz"), safe_name(system), run)
+            trec.write_run(self._stream(f"run-{safe_name(system)}{_SUFFIXES[view]}.txt.gz"), safe_name(system), run)
 
     def _stream(self, name: str) -> TextIO:
         if name not in self._open:
@@ -49,29 +50,29 @@ class Files:
 
 
 def write_report(folder: Path, report: Report, names: Mapping[str, str]) -> None:
-    """The questions, the values per query of every system, and the figures; `names` are the set's own of its papers."""
+    """Write the queries, the values per query of every system, and the report; `names` maps canonical ids to the set's."""
     experiment = report.experiment
     with (folder / "queries.jsonl").open("wb") as out:
-        out.writelines(msgspec.json.encode(line) + b"\n" for line in _questions(experiment, names))
+        out.writelines(msgspec.json.encode(line) + b"\n" for line in _queries(experiment, names))
     for at, outcome in enumerate(experiment.outcomes):
         with (folder / f"per-query-{safe_name(outcome.name)}.jsonl").open("wb") as out:
             out.writelines(msgspec.json.encode(line) + b"\n" for line in _per_query(experiment, at))
     (folder / "report.json").write_bytes(msgspec.json.format(msgspec.json.encode(report.as_json())))
 
 
-def _questions(experiment: Experiment, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What another system needs to answer the same questions."""
+def _queries(experiment: Experiment, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What another system needs to run the same queries."""
     return [
         {
-            "id": question.id,
-            "citing": names.get(question.citing, question.citing),
-            "until": question.date,
-            "title": question.query.title,
-            "abstract": question.query.abstract,
-            "context": question.query.context,
-            "known": [names.get(name, name) for name in question.query.known],
+            "id": judged.id,
+            "citing": names.get(judged.citing, judged.citing),
+            "until": judged.date,
+            "title": judged.query.title,
+            "abstract": judged.query.abstract,
+            "context": judged.query.context,
+            "known": [names.get(name, name) for name in judged.query.known],
         }
-        for question in experiment.questions
+        for judged in experiment.queries
     ]
 
 
@@ -79,12 +80,12 @@ def _per_query(experiment: Experiment, at: int) -> list[dict[str, Any]]:
     outcome = experiment.outcomes[at]
     return [
         {
-            "query": question.id,
-            "kind": question.kind,
-            "wanted": wanted,
+            "query": judged.id,
+            "kind": judged.kind,
+            "relevant": relevant,
             "ranks": outcome.ranks[place],
             **{name: float(values[place]) for name, values in outcome.values.items()},
             "seconds": None if outcome.seconds is None else float(outcome.seconds[place]),
         }
-        for place, (question, wanted) in enumerate(zip(experiment.questions, experiment.wanted, strict=True))
+        for place, (judged, relevant) in enumerate(zip(experiment.queries, experiment.relevant, strict=True))
     ]

@@ -1,8 +1,8 @@
-"""Measures, by ir-measures' names, and the two that it lacks (`term_overlap` has one more, which needs no right answers).
+"""Measures under the names of ir-measures, and two that it lacks. `term_overlap` has one more, which needs no judgements.
 
-ir-measures (trec_eval below it) computes all but two. ``F1@k`` is the harmonic mean of P@k and R@k of each query. ``nDCG-HC@k``
-is the variant that HybridCite reports: the discount at rank i is log2(i), none at the first two ranks, and the ideal ranking is
-made of the right papers that were found among the first k, not of all right ones.
+ir-measures (on top of trec_eval) computes all but two. ``F1@k`` is the harmonic mean of P@k and R@k of each query.
+``nDCG-HC@k`` is the variant that HybridCite reports: the discount at rank i is log2(i), with none at the first two ranks, and
+the ideal ranking consists of the relevant papers retrieved among the first k, not of all relevant ones.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-import ir_measures
 import numpy as np
-import numpy.typing as npt
 
+from citewell import extras
 from citewell.errors import CitewellError
-from citewell.evaluate.measure_names import parse as parse_measure
 from citewell.evaluate.term_overlap import is_overlap
+from citewell.types import Float64Array
 
-Values = npt.NDArray[np.float64]
+Values = Float64Array
+"""One value for each query."""
 Run = Mapping[str, Mapping[str, float]]
 """Query to papers and scores, best first; no two scores are equal."""
 
@@ -37,16 +37,18 @@ STANDARD = (
     "Rprec",
     *(f"Success@{k}" for k in (1, 5, 10)),
 )
-"""What every evaluation reports."""
+"""The measures of every evaluation."""
 
 _OURS = re.compile(r"(F1|nDCG-HC)@([1-9]\d*)")
 
 
 def check(names: Sequence[str]) -> None:
-    """Refuse a measure that nobody knows, or that cannot be computed here."""
+    """Raise for a measure that does not exist or cannot be computed here."""
+    if names:
+        extras.require("ir_measures")
     for name in names:
         try:
-            # trec_eval aborts the process where a cut-off is 0.
+            # trec_eval aborts the process if a cut-off is 0.
             if re.search(r"@0*(\D|$)", name):
                 raise ValueError(name)
             if not is_overlap(name):
@@ -60,30 +62,34 @@ def is_hit_rate(name: str) -> bool:
     return name.startswith("Success@")
 
 
-def score(names: Sequence[str], wanted: Mapping[str, Sequence[str]], run: Run) -> dict[str, Values]:
-    """The value of each measure for each query, in the order of `wanted`; a query without a ranking has 0."""
-    theirs = {name: parse_measure(name) for name in names if not _OURS.fullmatch(name)}
-    halves = {name: _halves(name) for name in names if name.startswith("F1@")}
-    asked = dict(theirs)
-    for pair in halves.values():
-        asked.update({half: parse_measure(half) for half in pair})
-    place = {query: at for at, query in enumerate(wanted)}
-    found = {str(measure): np.zeros(len(wanted)) for measure in asked.values()}
-    qrels = {query: dict.fromkeys(papers, 1) for query, papers in wanted.items()}
-    made = {query: dict(papers) for query, papers in run.items()}
-    for each in ir_measures.iter_calc(list(asked.values()), qrels, made) if asked else ():
-        found[str(each.measure)][place[each.query_id]] = each.value
-    values = {name: found[str(measure)] for name, measure in theirs.items()}
-    for name, (precision, recall) in halves.items():
-        values[name] = _harmonic(found[precision], found[recall])
+def score(names: Sequence[str], relevant: Mapping[str, Sequence[str]], run: Run) -> dict[str, Values]:
+    """The value of each measure for each query, in the order of `relevant`; a query without a ranking has 0."""
+    import ir_measures
+
+    from citewell.evaluate.measure_names import parse
+
+    theirs = {name: parse(name) for name in names if not _OURS.fullmatch(name)}
+    parts = {name: _precision_and_recall(name) for name in names if name.startswith("F1@")}
+    computed = dict(theirs)
+    for pair in parts.values():
+        computed.update({part: parse(part) for part in pair})
+    place = {query: at for at, query in enumerate(relevant)}
+    columns = {str(measure): np.zeros(len(relevant)) for measure in computed.values()}
+    qrels = {query: dict.fromkeys(papers, 1) for query, papers in relevant.items()}
+    rankings = {query: dict(papers) for query, papers in run.items()}
+    for each in ir_measures.iter_calc(list(computed.values()), qrels, rankings) if computed else ():
+        columns[str(each.measure)][place[each.query_id]] = each.value
+    values = {name: columns[str(measure)] for name, measure in theirs.items()}
+    for name, (precision, recall) in parts.items():
+        values[name] = _harmonic(columns[precision], columns[recall])
     for name in names:
         if name.startswith("nDCG-HC@"):
             depth = int(name.partition("@")[2])
-            values[name] = np.array([_hybridcite_ndcg(papers, run.get(query, {}), depth) for query, papers in wanted.items()])
+            values[name] = np.array([_hybridcite_ndcg(papers, run.get(query, {}), depth) for query, papers in relevant.items()])
     return {name: values[name] for name in names}
 
 
-def _halves(name: str) -> tuple[str, str]:
+def _precision_and_recall(name: str) -> tuple[str, str]:
     depth = name.partition("@")[2]
     return f"P@{depth}", f"R@{depth}"
 
@@ -93,9 +99,9 @@ def _harmonic(one: Values, other: Values) -> Values:
     return np.divide(2 * one * other, total, out=np.zeros_like(total), where=total > 0)
 
 
-def _hybridcite_ndcg(wanted: Sequence[str], ranking: Mapping[str, float], depth: int) -> float:
-    right = set(wanted)
-    ranks = [rank for rank, paper in zip(range(1, depth + 1), ranking, strict=False) if paper in right]
+def _hybridcite_ndcg(relevant: Sequence[str], ranking: Mapping[str, float], depth: int) -> float:
+    papers = set(relevant)
+    ranks = [rank for rank, paper in zip(range(1, depth + 1), ranking, strict=False) if paper in papers]
     ideal = sum(_gain(rank) for rank in range(1, len(ranks) + 1))
     return sum(_gain(rank) for rank in ranks) / ideal if ranks else 0.0
 

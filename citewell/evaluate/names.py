@@ -12,7 +12,7 @@ from citewell.sources.citewell_jsonl import Naming
 
 
 class Names:
-    """The names of one library's papers, remembered once they were asked for: an evaluation asks for millions."""
+    """The names of one library's papers. Ids are cached: an evaluation looks up millions of them."""
 
     def __init__(self, library: Library, naming: Naming) -> None:
         self._db = library.store.db
@@ -20,19 +20,19 @@ class Names:
         self._ids: dict[int, str] = {}
 
     def number(self, name: str) -> int | None:
-        """The paper that goes by `name`: an identifier, or the id that its set gave it, also where it was merged."""
+        """The paper called `name`: an identifier, or the id in its set, also if the paper was merged with another."""
         for key in dict.fromkeys((recognise(name) or name, name, f"id={name}", self._naming(name))):
-            found = self._db.execute("SELECT min(paper) FROM ids WHERE key = ?", (key,)).fetchone()[0]
-            if found is not None:
-                return int(found)
+            number = self._db.execute("SELECT min(paper) FROM ids WHERE key = ?", (key,)).fetchone()[0]
+            if number is not None:
+                return int(number)
         return None
 
     def numbers(self, names: Iterable[str]) -> list[int]:
-        """The papers that go by these names, each once."""
+        """The papers with these names, without duplicates."""
         return list(dict.fromkeys(number for name in names if (number := self.number(name)) is not None))
 
     def ids(self, numbers: Iterable[int]) -> list[str]:
-        """What rankings call these papers."""
+        """The ids of these papers in rankings."""
         numbers = list(numbers)
         ids = self._ids
         if missing := [number for number in numbers if number not in ids]:

@@ -1,6 +1,6 @@
-"""Data sets: a folder of JSON lines and a ``set.toml`` that says which years are for training, for tuning and for the report.
+"""Data sets: a folder of JSON lines and a ``set.toml`` with the years for training, dev and test.
 
-Papers and contexts come through the same reader as ``citewell add`` uses, so that a set and a library agree on what an id is.
+Papers and contexts are read by the same reader as in ``citewell add``, so a set and a library have the same ids.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Record = TypeVar("Record")
 
 
 Id = str | int
-"""An id as a line may write it."""
+"""An id as it may appear in a line."""
 
 
 class Paragraph(msgspec.Struct):
-    """A paragraph that cites: its topic sentence, and the papers of the rest."""
+    """A paragraph with citations: its topic sentence, and the papers cited in the rest."""
 
     citing: Id
     cited: list[Id]
@@ -40,22 +40,22 @@ class Paragraph(msgspec.Struct):
     id: Id = ""
 
 
-class Prose(Paragraph):
-    """The same with its text: the topic sentence, and all that follows it, citations as marks."""
+class FullParagraph(Paragraph):
+    """A paragraph with its full text; citations are marks."""
 
     text: str = ""
     section: str = ""
 
 
 class Snippets(msgspec.Struct):
-    """Sentences of one paper, by their place in it."""
+    """Sentences of one paper, by their position."""
 
     paper: Id
     sentences: list[int]
 
 
 class Evidence(msgspec.Struct):
-    """A question or claim, the papers that bear on it, and the sentences in them."""
+    """A question or claim, the relevant papers, and the relevant sentences in them."""
 
     question: str
     documents: list[Id]
@@ -67,17 +67,17 @@ class Evidence(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Split:
-    """The citing papers that are asked about, and how far back the links lie that may be used for it."""
+    """The citing papers of the queries, and the last year whose links the queries may see."""
 
     name: str
     years: frozenset[int]
     links_until: int | None
-    """Links and contexts of citing papers up to this year may be seen; None for questions that nobody dated."""
+    """Queries may see links and contexts of citing papers up to this year; None for queries without dates."""
 
 
 @dataclass
 class DataSet:
-    """One set, opened."""
+    """An opened data set."""
 
     folder: Path
     name: str
@@ -87,7 +87,7 @@ class DataSet:
     years: dict[str, tuple[int, ...]]
     """The years of the citing papers of each split."""
     problems: dict[str, int] = field(default_factory=dict)
-    """How many lines of which file could not be read."""
+    """File to the number of its lines that could not be read."""
 
     @classmethod
     def open(cls, folder: Path) -> DataSet:
@@ -101,15 +101,15 @@ class DataSet:
             years = {split: _years(content.get(split, [])) for split in SPLITS}
             train_until = None if until is None else int(until)
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
-            raise CitewellError(f"{path} does not describe a data set: {type(error).__name__} {error}") from None
+            raise CitewellError(f"{path} is not a valid description of a data set: {type(error).__name__} {error}") from None
         if not tasks:
             raise CitewellError(f'{path} names no task; write tasks = ["global"], or others of {", ".join(TASKS)}')
         if unknown := set(tasks) - set(TASKS):
-            raise CitewellError(f"{path} names a task that does not exist: {', '.join(sorted(unknown))}")
+            raise CitewellError(f"{path} names an unknown task: {', '.join(sorted(unknown))}")
         return cls(folder, name, str(content.get("about", "")), tasks, train_until, years)
 
     def split(self, name: str) -> Split:
-        """The split called `name`. Its years must lie after those whose links it may see."""
+        """The split called `name`. Its years must come after those whose links it may see."""
         years = self.years[name]
         if not years:
             raise CitewellError(f"{self.folder / 'set.toml'} names no years for the {name} split")
@@ -118,20 +118,20 @@ class DataSet:
         until = trained if name == "dev" else max((trained, *self.years["dev"]))
         if min(years) <= until:
             raise CitewellError(
-                f"{self.folder / 'set.toml'}: the {name} years must lie after {until}, the last year whose links may be seen"
+                f"{self.folder / 'set.toml'}: the {name} years must be after {until}, the last year whose links may be seen"
             )
         return Split(name, frozenset(years), until)
 
-    def timeless(self, name: str) -> Split:
-        """The split called `name` of questions that nobody dated."""
+    def undated_split(self, name: str) -> Split:
+        """The split called `name` of queries without dates."""
         return Split(name, frozenset(), None)
 
     def papers(self, distractors: bool = False) -> Iterator[Paper]:
-        """Every paper of the pool, with all its references."""
+        """Every paper of the set, with all its references."""
         for name in ("papers", "distractors") if distractors else ("papers",):
             path = self._file(name)
             if path is None and name == "distractors":
-                raise CitewellError(f"{self.folder} has no distractors; leave --distractors out")
+                raise CitewellError(f"{self.folder} has no distractors; leave out --distractors")
             if path is None:
                 raise CitewellError(f"{self.folder} has no papers.jsonl.gz")
             for record in self._read(path):
@@ -147,34 +147,34 @@ class DataSet:
     def paragraphs(self) -> Iterator[Paragraph]:
         return self._decoded("paragraphs", Paragraph)
 
-    def prose(self) -> Iterator[Prose]:
-        return self._decoded("paragraphs", Prose)
+    def full_paragraphs(self) -> Iterator[FullParagraph]:
+        return self._decoded("paragraphs", FullParagraph)
 
     def evidence(self) -> Iterator[Evidence]:
         return self._decoded("evidence", Evidence)
 
     def naming(self) -> citewell_jsonl.Naming:
-        """From an id as a line of the set writes it to the canonical one."""
+        """The function from an id in a line of the set to the canonical id."""
         return citewell_jsonl.naming_of(self.name)
 
     def files(self) -> list[Path]:
-        """What the set consists of."""
+        """The files of the set."""
         names = ("papers", "contexts", "paragraphs", "evidence", "distractors")
         return [self.folder / "set.toml", *(path for name in names if (path := self._file(name)))]
 
     def records(self, distractors: bool) -> int:
-        """How many lines the papers and contexts have."""
+        """The number of lines of papers and contexts."""
         count = 0
         for name in ("papers", "contexts", *(("distractors",) if distractors else ())):
             if path := self._file(name):
-                # What is wrong with a file is said when it is read for good.
+                # Errors in a file are reported when its records are read.
                 with Source(path) as source, suppress(InputError):
                     while chunk := source.stream.read(1 << 20):
                         count += chunk.count(b"\n")
         return count
 
     def digest(self, distractors: bool) -> str:
-        """A name for what the library of this set is made of: any change of papers or contexts gives another."""
+        """Fingerprint of the papers and contexts of this set."""
         state = blake2b(digest_size=8)
         for name in ("papers", "contexts", *(("distractors",) if distractors else ())):
             if path := self._file(name):

@@ -1,8 +1,8 @@
-"""Is one system better than another, or was it luck? Paired tests over queries, corrected for how many are made.
+"""Statistical significance: paired tests over queries, corrected for multiple comparisons.
 
-Three tests of "no difference": a paired randomisation test (the signs of the differences are flipped at random), Student's
-paired t-test, and, for measures that are 0 or 1, the z-test of two proportions. Holm's procedure corrects each family of tests.
-Intervals are percentiles of means over queries drawn with replacement. All randomness comes from one seed.
+Three tests of the null hypothesis "no difference": a paired randomisation test (random sign flips of the differences),
+Student's paired t-test, and, for measures that are 0 or 1, the z-test of two proportions. Holm's procedure corrects each
+family of tests. Intervals are bootstrap percentiles over queries. One seed determines all random numbers.
 """
 
 from __future__ import annotations
@@ -11,22 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from scipy import stats
 
 from citewell.evaluate.measures import Values, is_hit_rate
+from citewell.types import Float64Array
 
 PERMUTATIONS = 10_000
 RESAMPLES = 2_000
 _AT_ONCE = 4_000_000
-"""How many random numbers are held at a time."""
-
-Matrix = npt.NDArray[np.float64]
+"""The number of random numbers in memory at a time."""
 
 
 @dataclass(slots=True)
 class Comparison:
-    """One system against the baseline in one measure; the p-values are corrected, those of the z-test where it applies."""
+    """A system compared with the baseline in one measure; p-values are corrected, and `p_z` is None if it does not apply."""
 
     system: str
     measure: str
@@ -47,18 +44,18 @@ class Comparison:
 def compare(
     baseline: Mapping[str, Values], others: Mapping[str, Mapping[str, Values]], measures: Sequence[str], seed: int = 0
 ) -> list[Comparison]:
-    """Every other system against the baseline in every measure; queries that a measure does not apply to are left out."""
+    """Compare every other system with the baseline in every measure; queries without a value are left out."""
     pairs = [
         (system, measure) for system in others for measure in measures if measure in baseline and measure in others[system]
     ]
     if not pairs:
         return []
-    columns = [_counted(others[system][measure] - baseline[measure]) for system, measure in pairs]
+    columns = [_present(others[system][measure] - baseline[measure]) for system, measure in pairs]
     by_chance = _by_length(columns, lambda matrix: randomisation(matrix, seed))
     spread = _by_length(columns, lambda matrix: bootstrap(matrix, seed))
     t = [paired_t(column) for column in columns]
     rates = [at for at, (_, measure) in enumerate(pairs) if is_hit_rate(measure)]
-    z = [proportions(_counted(others[pairs[at][0]][pairs[at][1]]), _counted(baseline[pairs[at][1]])) for at in rates]
+    z = [proportions(_present(others[pairs[at][0]][pairs[at][1]]), _present(baseline[pairs[at][1]])) for at in rates]
     chance, student = holm([float(p) for p in by_chance]), holm(t)
     normal: dict[int, float] = dict(zip(rates, holm(z), strict=True))
     return [
@@ -78,16 +75,16 @@ def compare(
 
 def intervals(values: Mapping[str, Values], measures: Sequence[str], seed: int = 0) -> dict[str, tuple[float, float]]:
     """The 95% interval of the mean of each measure."""
-    found = _by_length([_counted(values[measure]) for measure in measures], lambda matrix: bootstrap(matrix, seed))
-    return {measure: (float(low), float(high)) for measure, (low, high) in zip(measures, found, strict=True)}
+    spread = _by_length([_present(values[measure]) for measure in measures], lambda matrix: bootstrap(matrix, seed))
+    return {measure: (float(low), float(high)) for measure, (low, high) in zip(measures, spread, strict=True)}
 
 
-def randomisation(differences: Matrix, seed: int, permutations: int = PERMUTATIONS) -> Values:
-    """For each column the share of random sign flips whose mean is at least as far from 0 as the one observed."""
+def randomisation(differences: Float64Array, seed: int, permutations: int = PERMUTATIONS) -> Values:
+    """The p-value of each column: the share of random sign flips with a mean at least as far from 0 as the observed one."""
     random = np.random.default_rng(seed)
     size = len(differences)
     data = differences.astype(np.float32)
-    # Sums of the same numbers in another order differ in their last bits; those must not count as further from 0.
+    # Sums of the same numbers in another order differ in their last bits; these must not count as further from 0.
     observed = np.abs(differences.sum(axis=0)) * (1 - 1e-5) - 1e-7
     beyond = np.zeros(differences.shape[1])
     done = 0
@@ -100,8 +97,8 @@ def randomisation(differences: Matrix, seed: int, permutations: int = PERMUTATIO
     return (beyond + 1) / (permutations + 1)
 
 
-def bootstrap(values: Matrix, seed: int, resamples: int = RESAMPLES) -> Matrix:
-    """For each column the 2.5th and the 97.5th percentile of its mean."""
+def bootstrap(values: Float64Array, seed: int, resamples: int = RESAMPLES) -> Float64Array:
+    """The 2.5th and the 97.5th percentile of the mean of each column."""
     random = np.random.default_rng(seed)
     size = len(values)
     means = np.empty((resamples, values.shape[1]))
@@ -120,6 +117,8 @@ def paired_t(differences: Values) -> float:
         return 1.0
     if not differences.std():
         return 0.0
+    from scipy import stats
+
     return float(stats.ttest_1samp(differences, 0.0).pvalue)
 
 
@@ -129,11 +128,13 @@ def proportions(one: Values, other: Values) -> float:
     spread = np.sqrt(pooled * (1 - pooled) * (1 / len(one) + 1 / len(other)))
     if not spread:
         return 1.0
+    from scipy import stats
+
     return float(2 * stats.norm.sf(abs(one.mean() - other.mean()) / spread))
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p-values corrected for their number by Holm's procedure."""
+    """p-values corrected by Holm's procedure."""
     order = np.argsort(values, kind="stable")
     corrected = [1.0] * len(values)
     worst = 0.0
@@ -143,18 +144,18 @@ def holm(values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def _counted(values: Values) -> Values:
+def _present(values: Values) -> Values:
     return values[~np.isnan(values)]
 
 
-def _by_length(columns: Sequence[Values], function: Callable[[Matrix], Matrix]) -> list[Values]:
-    """Apply a function of a matrix to columns, those of the same length together."""
-    found: dict[int, Values] = {}
+def _by_length(columns: Sequence[Values], function: Callable[[Float64Array], Float64Array]) -> list[Values]:
+    """Apply a function of a matrix to columns; those of the same length are in one matrix."""
+    by_place: dict[int, Values] = {}
     for length in {len(column) for column in columns}:
         places = [at for at, column in enumerate(columns) if len(column) == length]
         if length:
             results = function(np.stack([columns[at] for at in places], axis=1))
-            found.update(zip(places, results, strict=True))
+            by_place.update(zip(places, results, strict=True))
         else:
-            found.update((at, np.full(2, np.nan)) for at in places)
-    return [found[at] for at in range(len(columns))]
+            by_place.update((at, np.full(2, np.nan)) for at in places)
+    return [by_place[at] for at in range(len(columns))]

@@ -1,8 +1,8 @@
-"""Where systems find what is wanted, and where they miss it: the results of an experiment cut into groups.
+"""Where systems retrieve what is relevant and where they miss it: the results of an experiment in slices.
 
-Every question makes a pair with each paper that it wants. A pair is described by what makes it easy or hard: how old the wanted
-paper was, how often it was known to be cited, how many of the query's words it holds. `cut` then counts, for each range of
-such a number, the pairs and how many of them each system found. Nothing here draws; `plots` does.
+Every query makes a pair with each of its relevant papers. A pair is described by what makes it easy or hard: the age of the
+relevant paper, its known citations, how many terms of the query it contains. `slice_pairs` counts, for each range of
+such a number, the pairs and how many of them each system retrieved. `plots` draws the result.
 """
 
 from __future__ import annotations
@@ -14,30 +14,28 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from citewell.evaluate.experiment import Experiment
 from citewell.evaluate.measures import Values
+from citewell.evaluate.outcomes import Experiment
 from citewell.evaluate.strict import FOREVER, Cutoff, Timeline
 from citewell.library.store.store import date_number
 from citewell.text.analysis import terms
+from citewell.types import IntArray
 
 DEPTH = 10
-"""A pair counts as found if the wanted paper has this rank or a better one."""
+"""A pair counts as retrieved if the relevant paper has this rank or a better one."""
 
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 RANKS = np.union1d(np.geomspace(1, 1000, 61).round().astype(np.int64), TICKS)
 """Where a recall curve is sampled: evenly on a logarithmic scale, and at each round number."""
 
 _Z = 1.959964
-"""So many standard deviations to either side hold 95% of a normal distribution."""
-
-Counts = npt.NDArray[np.int64]
+"""95% of a normal distribution lie within this many standard deviations of the mean."""
 
 
 @dataclass(frozen=True)
 class Bins:
-    """Ranges of a number: each goes from its lowest value up to that of the next, the last one has no end."""
+    """Ranges of a number: each goes from its lowest value up to that of the next; the last one has no end."""
 
     lowest: tuple[float, ...]
     labels: tuple[str, ...]
@@ -45,9 +43,9 @@ class Bins:
 
 YEAR_GAP = Bins((0, 1, 2, 3, 4, 6, 11, 21), ("0", "1", "2", "3", "4–5", "6–10", "11–20", "21+"))
 CITATIONS = Bins((0, 1, 2, 3, 6, 11, 21, 51), ("0", "1", "2", "3–5", "6–10", "11–20", "21–50", "51+"))
-FAME = Bins((0, 1, 5, 21), ("never", "1–4", "5–20", "more"))
-"""How often the wanted paper was cited before, in the few ranges of a table."""
-# Half of all pairs share fewer than a sixth of the query's words, hence the narrow ranges at the lower end.
+FEW_CITATIONS = Bins((0, 1, 5, 21), ("never", "1–4", "5–20", "more"))
+"""How often the relevant paper was cited before, in the few ranges of a table."""
+# Half of all pairs share less than a sixth of the query's terms, so the ranges are narrow at the lower end.
 OVERLAP = Bins(
     (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5), ("0–.05", ".05–.1", ".1–.15", ".15–.2", ".2–.3", ".3–.4", ".4–.5", ".5+")
 )
@@ -55,99 +53,101 @@ OVERLAP = Bins(
 
 @dataclass(frozen=True)
 class Cited:
-    """A wanted paper as a query may know it."""
+    """A relevant paper as a query may know it."""
 
     year: int
     citations: int
     """How many papers of the set cite it, up to the last year whose links may be seen."""
     terms: frozenset[int]
-    """Of its title and abstract."""
+    """The terms of its title and abstract."""
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every pair of a question and a paper that it wants; all arrays have one entry a pair."""
+    """Every pair of a query and a relevant paper; all arrays have one entry for each pair."""
 
-    year_gap: Counts
-    citations: Counts
+    year_gap: IntArray
+    citations: IntArray
     overlap: Values
-    """The share of the query's distinct terms that the wanted paper's title and abstract hold."""
-    ranks: dict[str, Counts]
-    """What rank each system gave the paper, 0 where it did not return it."""
+    """The share of the query's distinct terms that the relevant paper's title and abstract contain."""
+    ranks: dict[str, IntArray]
+    """System to the rank of the paper, 0 if it did not return it."""
     skipped: int
-    """How many questions are left out: the library holds fewer papers than they want, so that ranks cannot be told apart."""
+    """How many queries are left out: the library merged some of their relevant papers, so ranks cannot be assigned."""
 
 
 @dataclass(frozen=True)
-class Cut:
-    """For each of some bins how many pairs fall into it, and how many of those each system found."""
+class Slices:
+    """For each bin how many pairs are in it, and how many of those each system retrieved."""
 
     bins: Bins
-    pairs: Counts
-    found: dict[str, Counts]
+    pairs: IntArray
+    retrieved: dict[str, IntArray]
 
-    def share(self, system: str) -> Values:
-        """The share that a system found in each bin, NaN in an empty one."""
-        return self.found[system] / np.where(self.pairs > 0, self.pairs, np.nan)
+    def recall(self, system: str) -> Values:
+        """The share of pairs that a system retrieved in each bin, NaN in an empty one."""
+        return self.retrieved[system] / np.where(self.pairs > 0, self.pairs, np.nan)
 
     def interval(self, system: str) -> tuple[Values, Values]:
-        return wilson(self.found[system], self.pairs)
+        return wilson(self.retrieved[system], self.pairs)
 
 
-def recall_curve(ranks: Sequence[Sequence[int]], at: Counts = RANKS) -> Values:
-    """For each cut-off of `at` the mean over questions of the share of wanted papers that rank no lower."""
+def recall_curve(ranks: Sequence[Sequence[int]], at: IntArray = RANKS) -> Values:
+    """R@k for each cut-off k of `at`, as a mean over queries."""
     gained = np.zeros(int(at.max()) + 1)
-    for question in ranks:
-        for rank in question:
+    for of_query in ranks:
+        for rank in of_query:
             if 0 < rank < len(gained):
-                gained[rank] += 1 / len(question)
+                gained[rank] += 1 / len(of_query)
     return np.cumsum(gained)[at] / max(1, len(ranks))
 
 
 def pairs_of(experiment: Experiment, timeline: Timeline) -> Pairs:
-    """The pairs of an experiment on a set that knows time."""
-    kept = [
+    """The pairs of an experiment on a set with dates."""
+    places = [
         at
-        for at, (question, wanted) in enumerate(zip(experiment.questions, experiment.wanted, strict=True))
-        if len(question.wanted) == len(wanted)
+        for at, (judged, relevant) in enumerate(zip(experiment.queries, experiment.relevant, strict=True))
+        if len(judged.relevant) == len(relevant)
     ]
-    asked = [experiment.questions[at] for at in kept]
-    cited = cited_papers(timeline, {name for question in asked for name in question.wanted})
+    queries = [experiment.queries[at] for at in places]
+    cited = cited_papers(timeline, {name for judged in queries for name in judged.relevant})
     gaps, citations, overlaps = [], [], []
-    for question in asked:
-        words = terms(question.query.text()).keys()
-        for name in question.wanted:
+    for judged in queries:
+        query_terms = terms(judged.query.text()).keys()
+        for name in judged.relevant:
             paper = cited[name]
-            gaps.append(question.date // 10_000 - paper.year)
+            gaps.append(judged.date // 10_000 - paper.year)
             citations.append(paper.citations)
-            overlaps.append(len(words & paper.terms) / max(1, len(words)))
+            overlaps.append(len(query_terms & paper.terms) / max(1, len(query_terms)))
     ranks = {
-        outcome.name: np.array([rank for at in kept for rank in outcome.ranks[at]], np.int64) for outcome in experiment.outcomes
+        outcome.name: np.array([rank for at in places for rank in outcome.ranks[at]], np.int64)
+        for outcome in experiment.outcomes
     }
     return Pairs(
         np.array(gaps, np.int64),
         np.array(citations, np.int64),
         np.array(overlaps, np.float64),
         ranks,
-        len(experiment.questions) - len(kept),
+        len(experiment.queries) - len(places),
     )
 
 
-def by_fame(experiment: Experiment, timeline: Timeline) -> Cut:
-    """What each system finds of papers that were cited never, seldom or often before."""
+def by_citation_count(experiment: Experiment, timeline: Timeline) -> Slices:
+    """Recall of each system by how often the relevant paper was cited before."""
     pairs = pairs_of(experiment, timeline)
-    return cut(pairs.citations, FAME, pairs.ranks)
+    return slice_pairs(pairs.citations, FEW_CITATIONS, pairs.ranks)
 
 
-def cited_papers(timeline: Timeline, wanted: AbstractSet[str]) -> dict[str, Cited]:
-    """The wanted papers by the names they are wanted under, in one pass over the set."""
+def cited_papers(timeline: Timeline, relevant: AbstractSet[str]) -> dict[str, Cited]:
+    """The relevant papers by the names that the judgements use, in one pass over the set."""
     own: dict[str, tuple[list[str], int, frozenset[int]]] = {}
-    # Who cites a paper comes before or after it in the file, and by any of its ids: so all links are kept, four bytes each.
+    # A citing paper comes before or after the cited one in the file, and uses any of its ids: so all links are collected,
+    # at four bytes each.
     citing: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
     for number, paper in enumerate(timeline.papers(Cutoff(FOREVER, timeline.split.links_until))):
         for reference in paper.references:
             citing[reference.ids[0]].append(number)
-        for name in wanted & set(paper.ids):
+        for name in relevant & set(paper.ids):
             year = date_number(paper.year, paper.date) // 10_000
             own[name] = paper.ids, year, frozenset(terms(f"{paper.title}\n{paper.abstract}"))
     return {
@@ -156,19 +156,19 @@ def cited_papers(timeline: Timeline, wanted: AbstractSet[str]) -> dict[str, Cite
     }
 
 
-def cut(values: Counts | Values, bins: Bins, ranks: Mapping[str, Counts], depth: int = DEPTH) -> Cut:
-    """Sort pairs into bins by one of their numbers, and count what each system found among the first `depth`."""
+def slice_pairs(values: IntArray | Values, bins: Bins, ranks: Mapping[str, IntArray], depth: int = DEPTH) -> Slices:
+    """Sort pairs into bins by one of their numbers, and count what each system retrieved at rank `depth` or better."""
     places = np.searchsorted(bins.lowest, values, side="right") - 1
-    found = {
+    retrieved = {
         system: np.bincount(places[(each > 0) & (each <= depth)], minlength=len(bins.lowest)) for system, each in ranks.items()
     }
-    return Cut(bins, np.bincount(places, minlength=len(bins.lowest)), found)
+    return Slices(bins, np.bincount(places, minlength=len(bins.lowest)), retrieved)
 
 
-def wilson(found: Counts, pairs: Counts) -> tuple[Values, Values]:
-    """The 95% interval of a share by Wilson's score, NaN where there are no pairs; it takes pairs as independent."""
+def wilson(retrieved: IntArray, pairs: IntArray) -> tuple[Values, Values]:
+    """Wilson's 95% score interval of a share, NaN where there are no pairs; it treats pairs as independent."""
     size = np.where(pairs > 0, pairs, np.nan)
-    share, spread = found / size, _Z**2 / size
+    share, spread = retrieved / size, _Z**2 / size
     centre = (share + spread / 2) / (1 + spread)
     half = np.sqrt(spread * share * (1 - share) + spread**2 / 4) / (1 + spread)
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)

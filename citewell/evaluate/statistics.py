@@ -1,7 +1,7 @@
-"""The statistics of a set, as papers report them: how much there is, how long it is, and what each split asks.
+"""The statistics of a set, as papers report them: its size, the length of its texts, and the queries of each split.
 
-Queries are counted by asking for them, so that the figures are those of the evaluation; training years are counted by the same
-rules. Counting needs no texts: `_Bare` leaves them out, so that memory goes by how many questions there are, not how long.
+Queries are counted as the evaluation makes them, so the figures agree with it; training years follow the same
+rules. Counting needs no texts: `_WithoutTexts` drops them, so memory depends on the number of queries, not on their length.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from citewell.errors import CitewellError
-from citewell.evaluate.queries import Question, questions
+from citewell.evaluate.queries import JudgedQuery, judged_queries
 from citewell.evaluate.sets import DataSet, Paragraph, Split
 from citewell.evaluate.strict import Timeline, when
 from citewell.papers import Context, Paper
@@ -23,7 +23,7 @@ PARTS = ("train", "dev", "test")
 
 @dataclass
 class Part:
-    """One split: its citing papers, and for each task its queries and the papers that they want in all."""
+    """One split: its citing papers, and for each task its queries and the pairs of a query and a relevant paper."""
 
     years: tuple[int, ...] = ()
     """First and last."""
@@ -34,66 +34,66 @@ class Part:
 
 @dataclass
 class Statistics:
-    """A set in figures; means are 0 where there is nothing to take them of."""
+    """The figures of a set; the mean of nothing is 0."""
 
     name: str
     tasks: tuple[str, ...]
     documents: int = 0
     with_abstract: int = 0
     years: tuple[int, ...] = ()
-    """First and last; empty where no document has one."""
+    """First and last; empty if no document has a year."""
     citing: int = 0
-    """Documents that cite another one of the set which is not later."""
+    """Documents that cite another document of the set that is not later."""
     citations: int = 0
-    """Of documents of the set by such."""
+    """Citations between documents of the set."""
     later_citations: int = 0
-    """Of documents that are later than the citing one or have no year; no query wants them."""
+    """Citations of documents that are later than the citing one or have no year; they are not relevant to any query."""
     citations_per_citing: float = 0.0
     title_words: float = 0.0
     abstract_words: float = 0.0
-    """Of the abstracts that there are."""
+    """Mean over the documents with an abstract."""
     document_words: float = 0.0
-    """Title and abstract, of all documents."""
+    """Title and abstract, mean over all documents."""
     contexts: int = 0
     context_words: float = 0.0
-    """The marks of citations count as words."""
+    """Citation marks count as words."""
     paragraphs: int = 0
     splits: dict[str, Part] = field(default_factory=lambda: {part: Part() for part in PARTS})
     problems: dict[str, int] = field(default_factory=dict)
-    """How many lines of which file could not be read."""
+    """File to the number of its lines that could not be read."""
 
 
 def statistics(folder: Path) -> Statistics:
-    """Count what the set in `folder` holds and asks."""
+    """Count the documents, citations and queries of the set in `folder`."""
     dataset = DataSet.open(folder)
-    found = Statistics(dataset.name, dataset.tasks)
-    years = _measure_papers(found, dataset)
-    _measure_contexts(found, dataset)
-    found.paragraphs = sum(1 for _ in dataset.paragraphs())
+    figures = Statistics(dataset.name, dataset.tasks)
+    years = _measure_papers(figures, dataset)
+    _measure_contexts(figures, dataset)
+    figures.paragraphs = sum(1 for _ in dataset.paragraphs())
     by_year = {year: name for year in years if (name := _split(dataset, year))}
-    for name, part in found.splits.items():
+    for name, part in figures.splits.items():
         part.years = _ends([year for year, its_split in by_year.items() if its_split == name])
         part.queries, part.pairs = dict.fromkeys(dataset.tasks, 0), dict.fromkeys(dataset.tasks, 0)
-    timeline = Timeline(_Bare.open(folder), Split("all", frozenset(years), None))
-    _count_citations(found, timeline, by_year)
+    timeline = Timeline(_WithoutTexts.open(folder), Split("all", frozenset(years), None))
+    _count_citations(figures, timeline, by_year)
     for task in dataset.tasks:
         if task == "evidence":
-            _count_evidence(found, dataset)
+            _count_evidence(figures, dataset)
             continue
-        for question in _asked(timeline, task):
-            if name := by_year.get(question.date // 10_000):
-                found.splits[name].queries[task] += 1
-                found.splits[name].pairs[task] += len(question.wanted)
-    found.problems = dict(dataset.problems)
-    return found
+        for judged in _queries(timeline, task):
+            if name := by_year.get(judged.date // 10_000):
+                figures.splits[name].queries[task] += 1
+                figures.splits[name].pairs[task] += len(judged.relevant)
+    figures.problems = dict(dataset.problems)
+    return figures
 
 
-def write(found: Statistics, path: Path) -> None:
-    """The statistics as a JSON file."""
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+def write(figures: Statistics, path: Path) -> None:
+    """Write the statistics to a JSON file."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(figures)) + b"\n")
 
 
-class _Bare(DataSet):
+class _WithoutTexts(DataSet):
     """A set without its texts."""
 
     def papers(self, distractors: bool = False) -> Iterator[Paper]:
@@ -107,63 +107,63 @@ class _Bare(DataSet):
         return (msgspec.structs.replace(paragraph, topic_sentence="") for paragraph in super().paragraphs())
 
 
-def _measure_papers(found: Statistics, dataset: DataSet) -> list[int]:
+def _measure_papers(figures: Statistics, dataset: DataSet) -> list[int]:
     """Count documents and words; returns the years in order."""
     years: set[int] = set()
     in_titles = in_abstracts = 0
     for paper in dataset.papers():
-        found.documents += 1
-        found.with_abstract += bool(paper.abstract)
+        figures.documents += 1
+        figures.with_abstract += bool(paper.abstract)
         in_titles += len(paper.title.split())
         in_abstracts += len(paper.abstract.split())
         if paper.year is not None:
             years.add(paper.year)
-    found.years = _ends(years)
-    found.title_words = _mean(in_titles, found.documents)
-    found.abstract_words = _mean(in_abstracts, found.with_abstract)
-    found.document_words = _mean(in_titles + in_abstracts, found.documents)
+    figures.years = _ends(years)
+    figures.title_words = _mean(in_titles, figures.documents)
+    figures.abstract_words = _mean(in_abstracts, figures.with_abstract)
+    figures.document_words = _mean(in_titles + in_abstracts, figures.documents)
     return sorted(years)
 
 
-def _measure_contexts(found: Statistics, dataset: DataSet) -> None:
+def _measure_contexts(figures: Statistics, dataset: DataSet) -> None:
     words = 0
     for context in dataset.contexts():
-        found.contexts += 1
+        figures.contexts += 1
         words += len(context.text.split())
-    found.context_words = _mean(words, found.contexts)
+    figures.context_words = _mean(words, figures.contexts)
 
 
-def _count_citations(found: Statistics, timeline: Timeline, by_year: dict[int, str]) -> None:
+def _count_citations(figures: Statistics, timeline: Timeline, by_year: dict[int, str]) -> None:
     for paper in {id(paper): paper for paper in timeline.citing.values()}.values():
         named = (next((name for name in each.ids if name in timeline.dates), "") for each in paper.references)
         within = set(named) - {"", *paper.ids}
         true = timeline.backwards(when(paper), within)
-        found.citations += len(true)
-        found.later_citations += len(within) - len(true)
+        figures.citations += len(true)
+        figures.later_citations += len(within) - len(true)
         if true:
-            found.citing += 1
+            figures.citing += 1
             if name := by_year.get(paper.year or 0):
-                found.splits[name].citing += 1
-    found.citations_per_citing = _mean(found.citations, found.citing)
+                figures.splits[name].citing += 1
+    figures.citations_per_citing = _mean(figures.citations, figures.citing)
 
 
-def _count_evidence(found: Statistics, dataset: DataSet) -> None:
-    for asked in dataset.evidence():
-        if part := found.splits.get(asked.split):
+def _count_evidence(figures: Statistics, dataset: DataSet) -> None:
+    for record in dataset.evidence():
+        if part := figures.splits.get(record.split):
             part.queries["evidence"] += 1
-            part.pairs["evidence"] += len(asked.documents)
+            part.pairs["evidence"] += len(record.documents)
 
 
-def _asked(timeline: Timeline, task: str) -> list[Question]:
+def _queries(timeline: Timeline, task: str) -> list[JudgedQuery]:
     try:
-        return questions(timeline, task)
+        return judged_queries(timeline, task)
     except CitewellError:
-        # The files have been read before, so this can only say that nothing is asked.
+        # The files have been read before, so the error can only mean that there are no queries.
         return []
 
 
 def _split(dataset: DataSet, year: int) -> str | None:
-    """The split to which the citing papers of a year belong."""
+    """The split of the citing papers of a year."""
     if dataset.train_until is not None and year <= dataset.train_until:
         return "train"
     return next((name for name, years in dataset.years.items() if year in years), None)

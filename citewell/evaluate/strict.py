@@ -1,8 +1,8 @@
-"""What a query may see: the rules in time, in one place.
+"""The time rules: what a query may see.
 
-A query sees papers up to its own date, and links and contexts of citing papers up to the last year that its split may use;
-never its own record, references or contexts. The library that answers it holds nothing else, so that not even the rarity of a
-word can tell of what was still to come. `Timeline` knows when each paper of a set appeared and cuts the set's records to size.
+A query sees papers up to its own date, and links and contexts of citing papers up to the last year that its split may use,
+but never its own record, references or contexts. The library that it runs against contains nothing else, so not even a
+document frequency depends on later papers. `Timeline` knows the date of each paper of a set and filters its records.
 """
 
 from __future__ import annotations
@@ -18,49 +18,50 @@ from citewell.library.store.identity import same_years, title_key
 from citewell.library.store.store import date_number
 from citewell.papers import Context, Paper, Reference
 from citewell.text.names import families
+from citewell.types import Mask
 
 END_OF_YEAR = 9999
 FOREVER = 9999_9999
-"""The date of a query to a set that knows no time."""
+"""The date of a query of a set without dates."""
 
 
 @dataclass(frozen=True)
 class Cutoff:
-    """The last date of a paper, and the last year of a citing paper whose links count; no `links` means no rule of time."""
+    """The last date of a paper, and the last year of a citing paper whose links count; without `links` no time rule applies."""
 
     papers: int
     links: int | None
 
 
 def query_date(date: int) -> int:
-    """The last moment that a query of this date (yyyymmdd, zeros for what is unknown) may see."""
+    """The last date that a query of this date (yyyymmdd, zeros for unknown parts) may see."""
     if date % 10_000 == 0:
         return date + END_OF_YEAR
     return date if date % 100 else date + 99
 
 
 def sees_paper(date: int, cutoff: Cutoff) -> bool:
-    """Whether a paper of this date (0: unknown) is there for a query at the cut-off."""
+    """Whether a query with this cut-off sees a paper of this date (0: unknown)."""
     return cutoff.links is None or 0 < date <= cutoff.papers
 
 
-def sees_papers(dates: npt.NDArray[np.int32], cutoff: Cutoff) -> npt.NDArray[np.bool_]:
-    """The same for many papers at once."""
+def sees_papers(dates: npt.NDArray[np.int32], cutoff: Cutoff) -> Mask:
+    """`sees_paper` for many papers."""
     return (dates > 0) & (dates <= cutoff.papers) if cutoff.links is not None else np.ones(len(dates), bool)
 
 
 def sees_links(citing: int, cutoff: Cutoff) -> bool:
-    """Whether what a paper of this date says of others may be used."""
+    """Whether the citations and contexts of a paper of this date may be used."""
     return cutoff.links is None or 0 < citing // 10_000 <= cutoff.links
 
 
 def goes_back(citing: int, cited: int) -> bool:
-    """Whether a citation points to a paper that was there when the citing one appeared, as a true one does."""
+    """Whether the cited paper existed when the citing paper appeared."""
     return 0 < cited <= query_date(citing)
 
 
 def when(paper: Paper) -> int:
-    """The date of a paper as yyyymmdd, zeros for what is unknown; of a year and a date that disagree the later one."""
+    """The date of a paper as yyyymmdd, zeros for unknown parts; the later one if its year and its date disagree."""
     return max(date_number(paper.year, ""), date_number(year_of(paper.date), paper.date))
 
 
@@ -69,10 +70,10 @@ def year_of(date: str) -> int | None:
 
 
 class Twins:
-    """The papers that ask, and every other record of the same works: a preprint cites what the paper will cite.
+    """The citing papers of the queries, and every other record of the same works: a preprint cites what the paper cites.
 
-    Records are the same work if they share an identifier, or a title, about the year and an author; and if both are the same
-    as a third, as the library has it. So a pass over a set is repeated until it finds nothing new.
+    Records are the same work if they share an identifier, or a title, an author and about the same year, or if both are the
+    same as a third record; the library merges records in the same way. So `find` repeats until it adds nothing new.
     """
 
     def __init__(self) -> None:
@@ -85,7 +86,7 @@ class Twins:
             self._by_title.setdefault(title, []).append(replace(paper, abstract="", references=[], sentences=[], extra={}))
 
     def find(self, records: Callable[[], Iterable[Paper]]) -> None:
-        """Go through records, again and again, until no further one is the same work."""
+        """Add all records of the same works; repeats until there are no more."""
         grown = True
         while grown:
             grown = False
@@ -99,50 +100,50 @@ class Twins:
 
 
 def _may_be_same(one: Paper, other: Paper) -> bool:
-    """Whether two papers of the same title are one work, as far as their years and authors tell."""
+    """Whether two papers with the same title may be one work, by their years and authors."""
     some, others = families(one.authors), families(other.authors)
     near = same_years([one.year] if one.year else [], [other.year] if other.year else [])
     return near and (not some or not others or not some.isdisjoint(others))
 
 
 class Timeline:
-    """When every paper of a set appeared, and the records of those that a split asks about."""
+    """The dates of all papers of a set, and the citing papers of a split."""
 
     def __init__(self, dataset: DataSet, split: Split, distractors: bool = False) -> None:
         self.dataset = dataset
         self.split = split
         self.dates: dict[str, int] = {}
-        """Canonical id to date; 0 where it is unknown, the earliest where records disagree."""
+        """Canonical id to date; 0 if it is unknown, the earliest if records disagree."""
         self.names: dict[str, str] = {}
-        """Canonical id to the id that the set uses."""
+        """Canonical id to the id in the set."""
         self.citing: dict[str, Paper] = {}
         """The papers of the split's years."""
         self._distractors = distractors
         self._twins = Twins()
         for paper in dataset.papers():
             date = when(paper)
-            asking = date // 10_000 in split.years
+            has_queries = date // 10_000 in split.years
             for name in paper.ids:
                 self.dates[name] = min(filter(None, (date, self.dates.get(name, 0))), default=0)
                 self.names.setdefault(name, paper.id)
-                if asking:
+                if has_queries:
                     self.citing.setdefault(name, paper)
-            if asking:
+            if has_queries:
                 self._twins.add(paper)
         if split.links_until is not None:
             self._twins.find(lambda: dataset.papers(distractors))
 
     def true_references(self, citing: int, references: list[Reference]) -> list[str]:
-        """The ids of those references that are in the set and do not lie in the future of the citing paper."""
-        found = (next((name for name in reference.ids if name in self.dates), "") for reference in references)
-        return self.backwards(citing, found)
+        """The ids of the references that are in the set and not later than the citing paper."""
+        names = (next((name for name in reference.ids if name in self.dates), "") for reference in references)
+        return self.backwards(citing, names)
 
     def backwards(self, citing: int, cited: Iterable[str]) -> list[str]:
-        """Those of the cited ids that are in the set and not later than the citing paper, each once."""
+        """The cited ids that are in the set and not later than the citing paper, without duplicates."""
         return list(dict.fromkeys(name for name in cited if name in self.dates and goes_back(citing, self.dates[name])))
 
     def papers(self, cutoff: Cutoff) -> Iterator[Paper]:
-        """The papers that a query at the cut-off sees, with the references that it may know of."""
+        """The papers that a query with this cut-off sees, with the references that it may see."""
         for paper in self.dataset.papers(self._distractors):
             date = when(paper)
             if cutoff.links is None:
@@ -153,7 +154,7 @@ class Timeline:
                 yield replace(paper, references=[Reference([name]) for name in references], contexts=[])
 
     def contexts(self, cutoff: Cutoff) -> Iterator[Context]:
-        """The contexts that a query at the cut-off may know of."""
+        """The contexts that a query with this cut-off may see."""
         for context in self.dataset.contexts():
             if cutoff.links is None:
                 yield context

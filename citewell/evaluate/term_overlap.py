@@ -1,7 +1,7 @@
-"""Term overlap (Nogueira et al. 2020): the share of a candidate's words that the query has too, as a mean over the best.
+"""Term overlap (Nogueira et al. 2020): the share of a candidate's terms that the query contains, as a mean over the top k.
 
-``Overlap@1000`` says how far a way of finding candidates goes beyond the words of the query: the lower, the further. It is
-measured of a ranking, not against right answers. Words are counted once each, by their stems and without stop words.
+``Overlap@1000`` shows how far retrieval goes beyond the terms of the query: the lower, the further. It is a property of a
+ranking and needs no judgements. Each term counts once, as a stem, without stop words.
 """
 
 from __future__ import annotations
@@ -18,21 +18,20 @@ _NAME = re.compile(r"Overlap@([1-9]\d*)")
 
 
 def is_overlap(measure: str) -> bool:
-    """Whether a measure is one of these."""
+    """Whether this is the name of an overlap measure."""
     return _NAME.fullmatch(measure) is not None
 
 
 def overlap(measure: str, library: Library, query: Query, papers: Sequence[int]) -> float:
-    """The mean overlap of the best papers of a ranking with the query; NaN for an empty one."""
-    best = list(papers[: int(measure.partition("@")[2])])
-    asked = _words(query.text())
-    found = library.store.papers(best)
-    shares = [
-        len(words & asked) / len(words) for num in best if (words := _words(f"{found[num].title}\n{found[num].abstract}"))
-    ]
+    """The mean overlap of the top papers of a ranking with the query; NaN for an empty ranking."""
+    top = list(papers[: int(measure.partition("@")[2])])
+    query_terms = _terms(query.text())
+    records = library.store.papers(top)
+    of_papers = (_terms(f"{records[num].title}\n{records[num].abstract}") for num in top)
+    shares = [len(each & query_terms) / len(each) for each in of_papers if each]
     return sum(shares) / len(shares) if shares else float("nan")
 
 
 @lru_cache(maxsize=100_000)
-def _words(text: str) -> frozenset[int]:
+def _terms(text: str) -> frozenset[int]:
     return frozenset(terms(text))

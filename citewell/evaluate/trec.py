@@ -1,7 +1,7 @@
-"""Runs and judgements in TREC's formats, so that any other system can be scored here, and ours anywhere.
+"""Runs and qrels in the TREC formats, so that other systems can be scored here, and ours elsewhere.
 
-Names are written as the set writes them; white space, which the formats cannot hold, is percent-encoded, and so is the percent
-sign. A file whose name ends in ``.gz`` is compressed.
+Ids are those of the set. White space, which the formats cannot represent, and the percent sign are percent-encoded. A file
+whose name ends in ``.gz`` is compressed.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import TextIO, cast
 from urllib.parse import quote, unquote
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.errors import CitewellError
+from citewell.types import Float32Array
 
 _SPECIAL = re.compile(r"[\s%]")
 
 
-def strictly_falling(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """The scores of a ranking, ties lowered by the least that single precision can tell apart.
+def strictly_falling(scores: Float32Array) -> Float32Array:
+    """The scores of a ranking without ties: an equal score becomes the next lower number in single precision.
 
-    trec_eval breaks ties by name; a ranking means its order, so no two of its scores may be equal.
+    trec_eval breaks ties by id, which would change the order of a ranking.
     """
     if len(scores) < 2 or bool((scores[1:] < scores[:-1]).all()):
         return scores
@@ -40,19 +40,21 @@ def strictly_falling(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]
 def write_run(stream: TextIO, tag: str, run: Mapping[str, Mapping[str, float]]) -> None:
     """Append rankings, best first, to a run file."""
     for query, ranking in run.items():
-        asked = quoted(query)
+        query_id = quoted(query)
         stream.writelines(
-            f"{asked} Q0 {quoted(paper)} {rank} {score:.9g} {tag}\n" for rank, (paper, score) in enumerate(ranking.items(), 1)
+            f"{query_id} Q0 {quoted(paper)} {rank} {score:.9g} {tag}\n"
+            for rank, (paper, score) in enumerate(ranking.items(), 1)
         )
 
 
-def write_qrels(stream: TextIO, wanted: Mapping[str, Sequence[str]]) -> None:
-    for query, papers in wanted.items():
+def write_qrels(stream: TextIO, relevant: Mapping[str, Sequence[str]]) -> None:
+    """Append judgements to a qrels file."""
+    for query, papers in relevant.items():
         stream.writelines(f"{quoted(query)} 0 {quoted(paper)} 1\n" for paper in papers)
 
 
 def read_run(path: Path) -> dict[str, dict[str, float]]:
-    """A run as trec_eval understands it: by falling score, equal ones by falling name; the ranks in the file do not count."""
+    """A run as trec_eval reads it: by descending score, equal scores by descending id; the ranks in the file do not count."""
     rows: dict[str, dict[str, float]] = {}
     for number, fields in _rows(path):
         try:
@@ -66,16 +68,16 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
 
 
 def read_qrels(path: Path) -> dict[str, list[str]]:
-    """The papers that are relevant to each query."""
-    wanted: dict[str, list[str]] = {}
+    """The relevant papers of each query."""
+    relevant: dict[str, list[str]] = {}
     for number, fields in _rows(path):
         try:
             query, _, paper, grade = fields
             if int(grade) > 0:
-                wanted.setdefault(unquoted(query), []).append(unquoted(paper))
+                relevant.setdefault(unquoted(query), []).append(unquoted(paper))
         except ValueError:
-            raise CitewellError(f"{path}, line {number}: judgements have four fields: query 0 paper grade") from None
-    return wanted
+            raise CitewellError(f"{path}, line {number}: qrels have four fields: query 0 paper grade") from None
+    return relevant
 
 
 def opened(path: Path, mode: str = "wt") -> TextIO:
@@ -83,7 +85,7 @@ def opened(path: Path, mode: str = "wt") -> TextIO:
 
 
 def quoted(name: str) -> str:
-    return _SPECIAL.sub(lambda found: quote(found.group()), name)
+    return _SPECIAL.sub(lambda match: quote(match.group()), name)
 
 
 def unquoted(name: str) -> str:

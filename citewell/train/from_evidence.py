@@ -18,7 +18,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
-from citewell.evaluate.experiment import Watcher as Asked
+from citewell.evaluate.outcomes import Watcher as Asked
 from citewell.library.add import Progress
 from citewell.models.word_networks import NETWORK
 from citewell.models.word_vectors import FILE as WORDS

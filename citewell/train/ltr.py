@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from citewell.evaluate.by_date import moments
+from citewell.evaluate.by_date import runners_by_date
 from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.experiment import Watcher
+from citewell.evaluate.outcomes import Watcher
 from citewell.fuse.features import CITATIONS
 from citewell.fuse.ltr import LTR
 from citewell.models.trees import Trees
@@ -108,15 +108,15 @@ def collect(evaluation: Evaluation, stage: LTR, watcher: Watcher | None = None) 
 
     None where no question has an answer among its candidates.
     """
-    questions = evaluation.questions()
+    questions = evaluation.queries()
     names: tuple[str, ...] = ()
     rows, labels, sizes = [], [], []
     if watcher:
         watcher.asking(len(questions))
-    for bench, group in moments(questions, evaluation.pools(), [Pipeline("", "", (stage,))]):
+    for runner, group in runners_by_date(questions, evaluation.libraries(), [Pipeline("", "", (stage,))]):
         for question in group:
-            papers, table = stage.candidate_features(bench.request(question))
-            right = np.isin(papers, bench.wanted(question))
+            papers, table = stage.candidate_features(runner.request(question))
+            right = np.isin(papers, runner.relevant_papers(question))
             if right.any():
                 names = table.names
                 rows.append(table.rows.astype(np.float32))

@@ -20,8 +20,8 @@ from filelock import FileLock, Timeout
 from citewell import __version__
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.experiment import Watcher
-from citewell.evaluate.queries import questions
+from citewell.evaluate.outcomes import Watcher
+from citewell.evaluate.queries import judged_queries
 from citewell.evaluate.sets import DataSet
 from citewell.fuse.ltr import LTR
 from citewell.library.add import Progress
@@ -108,8 +108,8 @@ class Adapting:
         path = self.out / EXAMPLES / f"{task}-{word}.npz"
         if path.exists():
             return Examples.load(path)
-        evaluation = Evaluation(dataset.folder, task, "dev", recipe.sample, recipe.seed, progress=self.progress)
-        asks = questions(evaluation.timeline, task, needed=False)
+        evaluation = Evaluation(dataset.folder, task, "dev", recipe.sample, recipe.seed)
+        asks = judged_queries(evaluation.timeline, task, needed=False)
         found = collect(evaluation, self.stage, self.watcher) if asks else None
         if found is not None:
             part = path.with_name(f"part-of-{path.name}")

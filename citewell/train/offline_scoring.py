@@ -21,9 +21,9 @@ import click
 import numpy as np
 
 from citewell.errors import CitewellError
-from citewell.evaluate.by_date import moments
+from citewell.evaluate.by_date import runners_by_date
 from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.experiment import Watcher
+from citewell.evaluate.outcomes import Watcher
 from citewell.evaluate.trec import strictly_falling, write_run
 from citewell.models.enhanced_context import Candidate, Shape, Sight
 from citewell.models.inputs import Inputs, Reader
@@ -42,7 +42,7 @@ def make(
 ) -> Arrays:
     """The arrays of an examination: questions, the papers that are candidates of any, and which are whose."""
     sight = Sight(shape, Reader(tokenizer(base), Inputs()))
-    asked = sorted(evaluation.questions(), key=lambda question: question.date)
+    asked = sorted(evaluation.queries(), key=lambda question: question.date)
     held: dict[str, Candidate] = {}
     number: dict[str, int] = {}
     rows = np.full((len(asked), depth), NOTHING, np.int32)
@@ -50,11 +50,11 @@ def make(
     if watcher:
         watcher.asking(len(asked))
     places = {question.id: at for at, question in enumerate(asked)}
-    for bench, group in moments(asked, evaluation.pools(), [first]):
+    for runner, group in runners_by_date(asked, evaluation.libraries(), [first]):
         for question in group:
-            request, at = bench.request(question), places[question.id]
+            request, at = runner.request(question), places[question.id]
             papers = first.rank(request).papers[:depth]
-            seen, names = candidates(request, papers, shape.years), bench.ids(papers.tolist())
+            seen, names = candidates(request, papers, shape.years), runner.ids(papers.tolist())
             for name, paper in zip(names, seen, strict=True):
                 held.setdefault(name, paper)
                 number.setdefault(name, len(number))
@@ -123,7 +123,7 @@ def make_command(folder: Path, exam: Path, recipe: str, split: str, sample: int 
         )
     shape = Shape(**{**chosen.shape, "kernels": tuple(chosen.shape.get("kernels", Shape.kernels))})
     with Bar() as bar:
-        evaluation = Evaluation(folder, "local", split, sample, seed, progress=bar)
+        evaluation = Evaluation(folder, "local", split, sample, seed)
         save(make(evaluation, pipeline(how["first_stage"]), how["depth"], shape, base_of(chosen, None), bar), exam)
 
 

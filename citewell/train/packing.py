@@ -16,7 +16,7 @@ from citewell.train.packs import EMPTY, FOREVER, SPLITS, TASKS, Arrays
 from citewell.train.pairs import Source
 
 if TYPE_CHECKING:
-    from citewell.evaluate.queries import Question
+    from citewell.evaluate.queries import JudgedQuery
 
 _AT_ONCE = 20_000
 
@@ -113,7 +113,7 @@ class _Rows:
 
 
 def _ask(
-    question: Question,
+    question: JudgedQuery,
     task: str,
     split: str,
     source: Source,
@@ -138,7 +138,7 @@ def _ask(
         "date": question.date,
         "sentences": 0,
     }
-    if wanted := sorted({first + source.number[name] for name in question.wanted if name in source.number}):
+    if wanted := sorted({first + source.number[name] for name in question.relevant if name in source.number}):
         asked.add(**row, wanted=wanted)
     if sentences := [text for marked in question.sentences.values() for text in marked]:
         new = [

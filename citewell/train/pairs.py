@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.evaluate.queries import Question, questions, sampled
+from citewell.evaluate.queries import JudgedQuery, judged_queries, sampled
 from citewell.evaluate.sets import DataSet, Split
 from citewell.evaluate.strict import Timeline, when
 from citewell.papers import Paper
@@ -32,7 +32,7 @@ class Source:
     """Every id of a paper to its place in `papers`."""
     train_until: int
     """The last year whose links may be used; 0 where the set knows no time."""
-    questions: dict[str, dict[str, list[Question]]]
+    questions: dict[str, dict[str, list[JudgedQuery]]]
     """Split to task to questions."""
     contexts: list[tuple[str, int, list[int]]] = field(default_factory=list)
     """Of the train years: the text round a citation, its year, the places of the papers that are cited there."""
@@ -46,15 +46,15 @@ def read_source(folder: Path, tasks: Sequence[str] = (), abstracts: int = 0) -> 
     chosen = [task for task in dataset.tasks if not tasks or task in tasks]
     papers = list(dataset.papers())
     number = {name: at for at, paper in enumerate(papers) for name in paper.ids}
-    asked: dict[str, dict[str, list[Question]]] = {split: {} for split in SPLITS}
+    asked: dict[str, dict[str, list[JudgedQuery]]] = {split: {} for split in SPLITS}
     for split in SPLITS:
         timelines: dict[Split, Timeline] = {}
         for task in chosen:
-            years = dataset.timeless(split) if task == "evidence" else _years(dataset, split)
+            years = dataset.undated_split(split) if task == "evidence" else _years(dataset, split)
             if years not in timelines:
                 timelines[years] = Timeline(dataset, years)
             asked[split][task] = sampled(
-                questions(timelines[years], task, needed=False), DEV_MOST if split == "dev" else None, seed=0
+                judged_queries(timelines[years], task, needed=False), DEV_MOST if split == "dev" else None, seed=0
             )
     until = 0 if chosen == ["evidence"] else _train_until(dataset)
     source = Source(dataset.name, papers, number, until, asked)

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from citewell.errors import CitewellError
-from citewell.evaluate.bench import Bench
-from citewell.evaluate.by_date import moments
-from citewell.evaluate.experiment import Watcher
-from citewell.evaluate.pools import Pools, safe_name
-from citewell.evaluate.queries import Question
+from citewell.evaluate.by_date import runners_by_date
+from citewell.evaluate.outcomes import Watcher
+from citewell.evaluate.queries import JudgedQuery
+from citewell.evaluate.runner import Runner
+from citewell.evaluate.set_libraries import SetLibraries, safe_name
 from citewell.evaluate.sets import DataSet, Split
 from citewell.evaluate.strict import Timeline
 from citewell.library.add import Progress
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
     """A question, and its number in the pack."""
 
     number: int
-    question: Question
+    question: JudgedQuery
 
 
 def prefilter(
@@ -89,20 +89,22 @@ def _of_set(
             watcher.asked(sum(len(group) for date, group in by_date.items() if date not in missing))
         if not missing:
             continue
-        pools = Pools(Timeline(dataset, split), progress=progress)
-        for bench, group in moments([each.question for date in missing for each in by_date[date]], pools, [chosen]):
+        libraries = SetLibraries(Timeline(dataset, split))
+        for runner, group in runners_by_date(
+            [each.question for date in missing for each in by_date[date]], libraries, [chosen]
+        ):
             date = group[0].date
-            save(_found(bench, by_date[date], chosen, depth, numbers), files[date])
+            save(_found(runner, by_date[date], chosen, depth, numbers), files[date])
             if watcher:
                 watcher.asked(len(group))
 
 
-def _found(bench: Bench, asked: Sequence[Asked], chosen: Pipeline, depth: int, numbers: dict[str, int]) -> Arrays:
+def _found(runner: Runner, asked: Sequence[Asked], chosen: Pipeline, depth: int, numbers: dict[str, int]) -> Arrays:
     """The lists of the questions of one date."""
     rows = np.full((len(asked), depth), -1, np.int32)
     for row, (_, question) in enumerate(asked):
-        papers = chosen.rank(bench.request(question)).papers[:depth].tolist()
-        found = [numbers[name] for name in bench.ids(papers) if name in numbers]
+        papers = chosen.rank(runner.request(question)).papers[:depth].tolist()
+        found = [numbers[name] for name in runner.ids(papers) if name in numbers]
         rows[row, : len(found)] = found
     return {"questions": np.array([each.number for each in asked], np.int32), "papers": rows}
 
@@ -120,7 +122,7 @@ def _asked(arrays: Arrays, source: Source, task: str, sample: int, seed: int) ->
         questions = [
             question
             for question in source.questions[split].get(task, [])
-            if any(name in source.number for name in question.wanted)
+            if any(name in source.number for name in question.relevant)
         ]
         if [question.date for question in questions] != arrays["question_date"][numbers].tolist():
             raise CitewellError(f"the pack was made of another {source.name}, or without its task {task}; pack anew")

@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
-from citewell.evaluate.bench import Bench
-from citewell.evaluate.by_date import moments
-from citewell.evaluate.experiment import Watcher
+from citewell.evaluate.by_date import runners_by_date
 from citewell.evaluate.names import Names
-from citewell.evaluate.pools import Pools
-from citewell.evaluate.queries import Question, questions, sampled
+from citewell.evaluate.outcomes import Watcher
+from citewell.evaluate.queries import JudgedQuery, judged_queries, sampled
+from citewell.evaluate.runner import Runner
+from citewell.evaluate.set_libraries import SetLibraries
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Timeline
 from citewell.library.add import Progress
@@ -156,18 +156,18 @@ def collect(sets: Sequence[Path], asking: Asking, progress: Progress | None = No
         together = [question for found in asked.values() for question in found]
         if watcher:
             watcher.asking(len(together))
-        pools = Pools(Timeline(dataset, dataset.timeless("train")), progress=progress)
-        for bench, group in moments(together, pools, [pipeline("bm25")]):
-            made.take(dataset, bench, group, of, asking.depth, watcher)
+        libraries = SetLibraries(Timeline(dataset, dataset.undated_split("train")))
+        for runner, group in runners_by_date(together, libraries, [pipeline("bm25")]):
+            made.take(dataset, runner, group, of, asking.depth, watcher)
     arrays = made.arrays(asking.depth)
     if not (arrays["question_split"] == SPLITS.index("train")).any():
         raise CitewellError("the sets have no evidence question of the split 'train'; name others")
     return arrays
 
 
-def _asked(dataset: DataSet, split: str, asking: Asking) -> list[Question]:
+def _asked(dataset: DataSet, split: str, asking: Asking) -> list[JudgedQuery]:
     """The questions of a split, of the train split as many of each kind as are to be drawn."""
-    found = questions(Timeline(dataset, dataset.timeless(split)), "evidence", needed=False)
+    found = judged_queries(Timeline(dataset, dataset.undated_split(split)), "evidence", needed=False)
     for question in found:
         question.id = f"{split} {question.id}"
     if split != "train":
@@ -197,14 +197,14 @@ class _Collected:
     def take(
         self,
         dataset: DataSet,
-        bench: Bench,
-        group: Sequence[Question],
+        runner: Runner,
+        group: Sequence[JudgedQuery],
         splits: dict[str, str],
         depth: int,
         watcher: Watcher | None,
     ) -> None:
         """The papers of a set's library, and what BM25 finds there for its questions."""
-        collection = bench.request(group[0]).collection
+        collection = runner.request(group[0]).collection
         assert isinstance(collection, LocalCollection)
         library = collection.library
         places = {}
@@ -214,11 +214,11 @@ class _Collected:
         self._sets.append(dataset.name)
         names = Names(library, dataset.naming())
         for question in group:
-            request = bench.request(question)
+            request = runner.request(question)
             ranking = BM25(size=depth).retrieve(request)
             self._asked.append([word for run in runs(request.query.text(), self._vocabulary) for word in run])
             self._of.append((len(self._sets) - 1, SPLITS.index(splits[question.id])))
-            self._wanted.append([places[num] for num in bench.wanted(question)])
+            self._wanted.append([places[num] for num in runner.relevant_papers(question)])
             self._candidates.append(([places[num] for num in ranking.papers.tolist()], ranking.scores.tolist()))
             self._marked.append(sorted(self._sentences(library, names, question, places)))
             if watcher:
@@ -232,7 +232,7 @@ class _Collected:
             self._sentence_at.append(len(self._words))
         self._paper_at.append(len(self._sentence_at) - 1)
 
-    def _sentences(self, library: Library, names: Names, question: Question, places: dict[int, int]) -> Iterator[int]:
+    def _sentences(self, library: Library, names: Names, question: JudgedQuery, places: dict[int, int]) -> Iterator[int]:
         """Where the marked sentences of a question stand."""
         for name, texts in question.sentences.items():
             number = names.number(name)

@@ -15,7 +15,7 @@ from citewell.models.enhanced_context import Shape
 from citewell.train.packs import Arrays, load
 
 if TYPE_CHECKING:
-    from citewell.evaluate.experiment import Watcher
+    from citewell.evaluate.outcomes import Watcher
     from citewell.library.add import Progress
 
 PEOPLE = "people"

@@ -49,6 +49,12 @@ def made_by(library: Library, name: str) -> bool:
     return card is not None and card.about.get("recipe") == msgspec.to_builtins(library_recipe(name))
 
 
+def train_missing(library: Library, name: str, progress: object = None) -> None:
+    """Train a model that the library lacks, or that was made by another version of the recipe."""
+    if not made_by(library, name):
+        train(library, name, progress if isinstance(progress, Watcher) else None)
+
+
 def _train(library: Library, recipe: LibraryRecipe, watcher: Watcher) -> dict[str, Any]:
     started = time.monotonic()
     learn, parameters = _method(recipe)

@@ -1,4 +1,4 @@
-"""A run for BioASQ from questions to marks: real processes on a tiny library."""
+"""A run for BioASQ from questions to scores: real processes on a tiny library."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def written(path: Path, content: object) -> Path:
 
 
 def test_questions_become_a_run_and_the_run_is_scored(library: Path, tmp_path: Path) -> None:
-    asked, gold = written(tmp_path / "asked.json", QUESTIONS), written(tmp_path / "gold.json", GOLDEN)
+    questions, gold = written(tmp_path / "questions.json", QUESTIONS), written(tmp_path / "gold.json", GOLDEN)
     out = tmp_path / "runs" / "run.json"
-    done = citewell("bioasq", "answer", asked, "--pipeline", "bm25", "--out", out, library=library)
+    done = citewell("bioasq", "answer", questions, "--pipeline", "bm25", "--out", out, library=library)
     assert done.stdout == f"questions answered: 2, written to {out}\n"
-    assert done.stderr.count("\n") == 1 and "without a PubMed id: 1;" in done.stderr
+    assert done.stderr.count("\n") == 1 and "papers without a PubMed id in the run: 1;" in done.stderr
     first, second = json.loads(out.read_text())["questions"]
     assert {name: first[name] for name in ("id", "type", "body")} == QUESTIONS["questions"][0]
     assert first["documents"] == [f"{PUBMED}11", "tides"]
@@ -74,12 +74,12 @@ def test_questions_become_a_run_and_the_run_is_scored(library: Path, tmp_path: P
         assert texts[snippet["document"]][begin:end] == snippet["text"]
     assert [len(first["snippets"]), len(second["snippets"])] == [4, 1]
 
-    marks = json.loads(citewell("bioasq", "score", out, gold, "--json", library=library).stdout)
-    assert (marks["questions"], marks["missing"]) == (2, 0)
-    assert marks["documents"]["MAP"] == 1.0
-    assert marks["documents"]["MAP/10"] == pytest.approx(0.1)
-    assert marks["documents"]["precision"] == 0.75
-    assert marks["snippets"]["recall"] == 1.0, "of the one question that has golden snippets"
+    scores = json.loads(citewell("bioasq", "score", out, gold, "--json", library=library).stdout)
+    assert (scores["questions"], scores["missing"]) == (2, 0)
+    assert scores["documents"]["MAP"] == 1.0
+    assert scores["documents"]["MAP/10"] == pytest.approx(0.1)
+    assert scores["documents"]["precision"] == 0.75
+    assert scores["snippets"]["recall"] == 1.0, "of the one question that has golden snippets"
     table = citewell("bioasq", "score", out, gold, library=library).stdout
     assert [line.split()[0] for line in table.splitlines()] == [
         "questions:",
@@ -90,18 +90,18 @@ def test_questions_become_a_run_and_the_run_is_scored(library: Path, tmp_path: P
 
 
 def test_fewer_answers_and_questions_without_one(library: Path, tmp_path: Path) -> None:
-    asked = written(tmp_path / "asked.json", {"questions": QUESTIONS["questions"][:1]})
+    questions = written(tmp_path / "questions.json", {"questions": QUESTIONS["questions"][:1]})
     out = tmp_path / "run.json"
-    citewell("bioasq", "answer", asked, "--pipeline", "bm25", "--out", out, "-k", 1, library=library)
-    (found,) = json.loads(out.read_text())["questions"]
-    assert found["documents"] == [f"{PUBMED}11"]
-    assert len(found["snippets"]) == 1
+    citewell("bioasq", "answer", questions, "--pipeline", "bm25", "--out", out, "-k", 1, library=library)
+    (answer,) = json.loads(out.read_text())["questions"]
+    assert answer["documents"] == [f"{PUBMED}11"]
+    assert len(answer["snippets"]) == 1
     done = citewell("bioasq", "score", out, written(tmp_path / "gold.json", GOLDEN), "--json", library=library)
-    assert "count as zero: 1 of 2" in done.stderr
+    assert "1 of 2; they count as zero" in done.stderr
     assert json.loads(done.stdout)["documents"]["recall"] == 0.5
 
 
-def test_what_is_wrong_is_one_line_and_the_older_run_stays(library: Path, tmp_path: Path) -> None:
+def test_an_error_is_one_line_and_the_older_run_stays(library: Path, tmp_path: Path) -> None:
     out = tmp_path / "run.json"
     out.write_text("an older run")
     broken = tmp_path / "broken.json"
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_one_line_and_the_older_run_stays(library: Path, tmp_pa
         failed = citewell("bioasq", *arguments, library=library, check=False)
         assert failed.returncode == 1
         assert failed.stderr.count("\n") == 1 and "it should look like" in failed.stderr
-    asked = written(tmp_path / "asked.json", QUESTIONS)
-    nowhere = citewell("bioasq", "answer", asked, "--out", out, library=tmp_path / "nowhere", check=False)
+    questions = written(tmp_path / "questions.json", QUESTIONS)
+    nowhere = citewell("bioasq", "answer", questions, "--out", out, library=tmp_path / "nowhere", check=False)
     assert nowhere.returncode == 1 and nowhere.stderr.count("\n") == 1
     assert out.read_text() == "an older run"

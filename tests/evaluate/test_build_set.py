@@ -17,7 +17,7 @@ from citewell.cli.main import cli
 from citewell.errors import CitewellError
 from citewell.evaluate.build_set import Graph, make, split_years
 from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.queries import questions
+from citewell.evaluate.queries import judged_queries
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Timeline
 from citewell.library import Library
@@ -70,11 +70,11 @@ def test_a_set_cut_from_a_library_can_be_evaluated(tmp_path: Path, monkeypatch: 
     dataset = DataSet.open(tmp_path / "set")
     assert dataset.tasks == ("global", "local")
     assert (dataset.train_until, dataset.years) == (2008, {"dev": (2009,), "test": (2010,)})
-    found = questions(Timeline(dataset, dataset.split("test")), "global")
-    assert [sorted(each.wanted) for each in found] == [["harbour:boats", "harbour:gulls", "harbour:masts", "harbour:tides"]]
-    for task, answers in (("global", 4), ("local", 2)):
+    queries = judged_queries(Timeline(dataset, dataset.split("test")), "global")
+    assert [sorted(each.relevant) for each in queries] == [["harbour:boats", "harbour:gulls", "harbour:masts", "harbour:tides"]]
+    for task, relevant in (("global", 4), ("local", 2)):
         experiment = Evaluation(tmp_path / "set", task).report(["bm25"]).experiment
-        assert [len(each) for each in experiment.wanted] == [answers]
+        assert [len(each) for each in experiment.relevant] == [relevant]
         assert experiment.outcomes[0].mean("R@10") == 1.0
     assert not dataset.problems
     assert made.statistics.splits["test"].pairs == {"global": 4, "local": 2}
@@ -117,7 +117,7 @@ def test_everything_that_the_format_has_a_place_for_is_kept(tmp_path: Path) -> N
 # -- what stays -----------------------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_asked_about_is_left_out(tmp_path: Path) -> None:
+def test_papers_without_a_year_or_a_citation_are_left_out(tmp_path: Path) -> None:
     odd = [
         paper("undated", None, "gulls"),
         paper("alone", 2004),
@@ -148,7 +148,7 @@ def test_only_citing_papers_in_one_round(tmp_path: Path) -> None:
     # Who cited the old paper alone stays, and cites nothing now.
     assert found["c2001"] == [] and found["d2001"] == ["s:c2001"]
     assert made.left_out.papers_without_link == 1
-    with pytest.raises(CitewellError, match="leave --citing-only"):
+    with pytest.raises(CitewellError, match="leave out --citing-only"):
         make(library(tmp_path / "harbour", harbour()), tmp_path / "none", "s", citing_only=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["harbour", "library", "set"]
 
@@ -208,9 +208,9 @@ def test_the_years_are_cut_where_the_shares_are_nearest(sizes: dict[int, int]) -
     assert distance(found.dev[-1], 0.9) == pytest.approx(min(distance(year, 0.9) for year in after))
 
 
-def test_fewer_than_three_years_are_refused(tmp_path: Path) -> None:
+def test_fewer_than_three_years_are_an_error(tmp_path: Path) -> None:
     records: list[Paper | Context] = [paper("old", 1999), paper("a", 2001, "old"), paper("b", 2002, "old")]
-    with pytest.raises(CitewellError, match="2001 and 2002; a set needs three years") as failure:
+    with pytest.raises(CitewellError, match="2001 and 2002; a set needs at least three years") as failure:
         make(library(tmp_path / "library", records), tmp_path / "set", "s")
     assert "\n" not in str(failure.value)
     assert [path.name for path in tmp_path.iterdir()] == ["library"]
@@ -224,7 +224,7 @@ def test_a_folder_that_holds_something_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     make(source, tmp_path / "set", "s")
     before = sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "set").iterdir())
-    with pytest.raises(CitewellError, match="is there already; name a new folder"):
+    with pytest.raises(CitewellError, match="already exists and is not empty; choose a new folder"):
         make(source, tmp_path / "set", "s")
     assert sorted((path.name, path.stat().st_mtime_ns) for path in (tmp_path / "set").iterdir()) == before
 
@@ -245,7 +245,7 @@ def test_a_library_without_citations_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", 'x"y', "a b"])
 def test_a_name_that_is_no_name(tmp_path: Path, name: str) -> None:
-    with pytest.raises(CitewellError, match="cannot be the name of a set"):
+    with pytest.raises(CitewellError, match="is not a valid name of a set"):
         make(library(tmp_path / "library", harbour()), tmp_path / "set", name)
 
 
@@ -275,7 +275,7 @@ def test_the_cache_is_listed_and_cleared(tmp_path: Path, monkeypatch: pytest.Mon
     make(library(tmp_path / "library", harbour()), tmp_path / "set", "harbour")
     Evaluation(tmp_path / "set", "global").report(["bm25"])
     folder = tmp_path / "cache" / "sets"
-    library(folder / "killed.making", [paper("a", 2001)])
+    library(folder / "killed.building", [paper("a", 2001)])
     (folder / "citewell-scratch" / "2010").mkdir(parents=True)
     listed = json.loads(run("set", "cache", "--json"))
     assert [each["name"].startswith("harbour-2010") for each in listed["libraries"]] == [True]
@@ -287,11 +287,11 @@ def test_the_cache_is_listed_and_cleared(tmp_path: Path, monkeypatch: pytest.Mon
     assert json.loads(run("set", "cache", "--clear", "--json")) == {"folder": str(folder), "cleared": 0, "freed_bytes": 0}
 
 
-def test_a_library_that_is_being_made_is_not_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_being_built_is_not_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from filelock import FileLock
 
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path))
-    library(tmp_path / "sets" / "busy.making", [paper("a", 2001)])
+    library(tmp_path / "sets" / "busy.building", [paper("a", 2001)])
     with FileLock(tmp_path / "sets" / "busy.lock"):
         run("set", "cache", "--clear")
-        assert (tmp_path / "sets" / "busy.making").exists()
+        assert (tmp_path / "sets" / "busy.building").exists()

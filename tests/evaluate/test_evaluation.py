@@ -1,4 +1,4 @@
-"""What a user of ``citewell evaluate`` sees: figures, files, foreign runs, rules that are named."""
+"""What a user of ``citewell evaluate`` sees: figures, files, external runs, the rules in the heading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from citewell.errors import CitewellError
-from citewell.evaluate import pools, trec
+from citewell.evaluate import set_libraries, trec
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.files import Files, write_report
 from tests.evaluate.small_set import SmallSet, small_set
@@ -67,12 +67,12 @@ def test_the_table_names_the_rules(folder: Path) -> None:
         "20",
     ).stdout
     assert "small · local · test · 20 queries · sampled with seed 0 · strict in time · LENIENT" in shown
-    assert "against bm25; p-values are Holm-corrected" in shown
+    assert "differences from bm25; p-values are Holm-corrected" in shown
 
 
 def test_a_second_evaluation_builds_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Evaluation(folder, "local").report(["bm25"]).as_json()["pipelines"]["bm25"]
-    monkeypatch.setattr(pools.Pools, "_build", lambda *_: pytest.fail("built again"))
+    monkeypatch.setattr(set_libraries.SetLibraries, "_build", lambda *_: pytest.fail("built again"))
     second = Evaluation(folder, "local").report(["bm25"]).as_json()["pipelines"]["bm25"]
     del first["seconds_per_query"], second["seconds_per_query"]
     assert first == second
@@ -88,41 +88,41 @@ def test_a_changed_set_gets_a_new_library(folder: Path, tmp_path: Path, cache: P
 
 
 def test_samples_are_drawn_by_seed(folder: Path) -> None:
-    def asked(**rules: Any) -> list[str]:
-        return [question.id for question in Evaluation(folder, "local", **rules).questions()]
+    def ids(**rules: Any) -> list[str]:
+        return [judged.id for judged in Evaluation(folder, "local", **rules).queries()]
 
-    everything = asked()
-    assert asked(sample=10) == asked(sample=10)
-    assert asked(sample=10) != asked(sample=10, seed=1)
-    assert set(asked(sample=10)) <= set(everything)
-    assert asked(sample=1000) == everything
+    everything = ids()
+    assert ids(sample=10) == ids(sample=10)
+    assert ids(sample=10) != ids(sample=10, seed=1)
+    assert set(ids(sample=10)) <= set(everything)
+    assert ids(sample=1000) == everything
 
 
 def test_global_queries_know_at_least_three_references(tmp_path: Path) -> None:
     made = small_set()
     made.papers[-1]["references"] = made.papers[-1]["references"][:2]
-    asked = Evaluation(made.write(tmp_path / "set"), "global").questions()
-    assert len(asked) == 11
-    assert all(len(question.wanted) >= 3 for question in asked)
+    queries = Evaluation(made.write(tmp_path / "set"), "global").queries()
+    assert len(queries) == 11
+    assert all(len(judged.relevant) >= 3 for judged in queries)
 
 
 def test_queries_are_made_of_what_each_task_may_use(folder: Path) -> None:
-    (first, *_) = Evaluation(folder, "local").questions()
+    (first, *_) = Evaluation(folder, "local").queries()
     assert first.query.text() == f"{first.query.context}\n{first.query.title}"
-    (first, *_) = Evaluation(folder, "paragraph").questions()
+    (first, *_) = Evaluation(folder, "paragraph").queries()
     assert first.query.text() == f"{first.query.context}\n{first.query.title}\n{first.query.abstract}"
-    (first, *_) = Evaluation(folder, "global").questions()
+    (first, *_) = Evaluation(folder, "global").queries()
     assert first.query.text() == f"{first.query.title}\n{first.query.abstract}"
 
 
-def test_lenient_puts_what_was_missed_into_the_last_place(tmp_path: Path) -> None:
+def test_lenient_puts_missed_relevant_papers_at_the_last_rank(tmp_path: Path) -> None:
     made = small_set()
     made.contexts.append({"id": "odd", "citing": "p2020-1", "cited": ["p2016-5"], "text": "xyzzy TARGETCIT plugh"})
     made.papers.append({"id": "p2016-5x", "title": "Xyzzy", "year": 2016})
     made.paper("p2020-1")["title"] = "Plugh"
     folder = made.write(tmp_path / "set")
     strict, lenient = (Evaluation(folder, "local", lenient=each).report(["bm25"]) for each in (False, True))
-    at = [question.id for question in strict.experiment.questions].index("odd")
+    at = [judged.id for judged in strict.experiment.queries].index("odd")
     assert strict.experiment.outcomes[0].ranks[at] == [0]
     assert strict.experiment.outcomes[0].injected == 0
     assert lenient.experiment.outcomes[0].ranks[at] == [2]
@@ -130,20 +130,20 @@ def test_lenient_puts_what_was_missed_into_the_last_place(tmp_path: Path) -> Non
     assert lenient.as_json()["lenient"] is True
 
 
-def test_with_bibliography_queries_know_the_other_references_and_never_the_wanted_ones(folder: Path) -> None:
+def test_with_bibliography_queries_know_the_other_references_and_never_the_relevant_ones(folder: Path) -> None:
     evaluation = Evaluation(folder, "local", with_bibliography=True)
-    for question in evaluation.questions():
-        assert len(question.query.known) == 3
-        assert not set(question.query.known) & set(question.wanted)
+    for judged in evaluation.queries():
+        assert len(judged.query.known) == 3
+        assert not set(judged.query.known) & set(judged.relevant)
     told = evaluation.report(["bm25", "bm25-bibliography"])
     plain = Evaluation(folder, "local").report(["bm25"])
     assert told.experiment.outcomes[0].ranks == plain.experiment.outcomes[0].ranks
     assert told.experiment.outcomes[1].ranks != plain.experiment.outcomes[0].ranks
-    with pytest.raises(CitewellError, match="local and the paragraph"):
-        Evaluation(folder, "global", with_bibliography=True).questions()
+    with pytest.raises(CitewellError, match="local and paragraph"):
+        Evaluation(folder, "global", with_bibliography=True).queries()
 
 
-def test_distractors_widen_the_pool(tmp_path: Path) -> None:
+def test_distractors_are_added_to_the_library(tmp_path: Path) -> None:
     made = small_set()
     made.distractors = [{**paper, "id": f"d{paper['id']}", "references": [], "authors": ["X"]} for paper in made.papers]
     folder = made.write(tmp_path / "set")
@@ -158,19 +158,19 @@ def test_evidence_measures_papers_and_sentences(folder: Path) -> None:
     report = Evaluation(folder, "evidence").report(["bm25"])
     figures = report.as_json()["pipelines"]["bm25"]
     assert figures["Success@10"] == 1.0
-    assert figures["given:R@10"] == 1.0
-    assert 0 < figures["snippets:AP"] <= figures["given:AP"]
-    marked = [bool(question.sentences) for question in report.experiment.questions]
-    assert (~np.isnan(report.experiment.outcomes[0].values["given:AP"])).tolist() == marked
-    assert len(Evaluation(folder, "evidence", kind="manual").questions()) == 3
+    assert figures["oracle:R@10"] == 1.0
+    assert 0 < figures["sentences:AP"] <= figures["oracle:AP"]
+    marked = [bool(judged.sentences) for judged in report.experiment.queries]
+    assert (~np.isnan(report.experiment.outcomes[0].values["oracle:AP"])).tolist() == marked
+    assert len(Evaluation(folder, "evidence", kind="manual").queries()) == 3
     with pytest.raises(CitewellError, match="there are auto, manual"):
-        Evaluation(folder, "evidence", kind="none").questions()
+        Evaluation(folder, "evidence", kind="none").queries()
 
 
-# -- files, and systems from elsewhere ------------------------------------------------------------------------------------
+# -- files, and external runs --------- ------------------------------------------------------------------------------------
 
 
-def test_a_run_that_was_written_scores_the_same_when_it_is_read_again(folder: Path, tmp_path: Path) -> None:
+def test_a_written_run_scores_the_same_when_it_is_read_again(folder: Path, tmp_path: Path) -> None:
     evaluation = Evaluation(folder, "local")
     with Files(tmp_path / "out") as files:
         report = evaluation.report(["bm25", "bm25-contexts"], listener=files)
@@ -178,41 +178,41 @@ def test_a_run_that_was_written_scores_the_same_when_it_is_read_again(folder: Pa
     again = evaluation.report([], [tmp_path / "out" / "run-bm25.txt.gz"])
     for name, values in report.experiment.outcomes[0].values.items():
         np.testing.assert_allclose(again.experiment.outcomes[0].values[name], values, atol=1e-6, err_msg=name)
-    assert again.experiment.outcomes[0].refused == 0
+    assert again.experiment.outcomes[0].removed == 0
     qrels = trec.read_qrels(tmp_path / "out" / "qrels.txt")
-    assert list(qrels.values()) == report.experiment.wanted
+    assert list(qrels.values()) == report.experiment.relevant
     lines = [json.loads(line) for line in (tmp_path / "out" / "per-query-bm25.jsonl").read_text().splitlines()]
     assert np.mean([line["RR"] for line in lines]) == pytest.approx(report.experiment.outcomes[0].mean("RR"))
     assert len((tmp_path / "out" / "queries.jsonl").read_text().splitlines()) == len(lines)
     assert json.loads((tmp_path / "out" / "report.json").read_text())["queries"] == len(lines)
 
 
-def bm25s_run(made: SmallSet, questions: list[dict[str, Any]], path: Path) -> None:
-    """Another system's answers to the questions of ``queries.jsonl``, over all papers of the set: it knows no rules of time."""
+def bm25s_run(made: SmallSet, queries: list[dict[str, Any]], path: Path) -> None:
+    """Run another system on the queries of ``queries.jsonl``, over all papers of the set: it ignores the time rules."""
     engine = bm25s.BM25()
     texts = [f"{paper['title']} {paper['abstract']}" for paper in made.papers]
     engine.index(bm25s.tokenize(texts, show_progress=False), show_progress=False)
     with path.open("w") as out:
-        for question in questions:
-            asked = bm25s.tokenize([f"{question['context']} {question['title']}"], show_progress=False)
-            papers, scores = engine.retrieve(asked, k=30, show_progress=False)
+        for query in queries:
+            tokens = bm25s.tokenize([f"{query['context']} {query['title']}"], show_progress=False)
+            papers, scores = engine.retrieve(tokens, k=30, show_progress=False)
             for rank, (paper, score) in enumerate(zip(papers[0], scores[0], strict=True), 1):
-                out.write(f"{question['id']} Q0 {made.papers[int(paper)]['id']} {rank} {score} bm25s\n")
+                out.write(f"{query['id']} Q0 {made.papers[int(paper)]['id']} {rank} {score} bm25s\n")
 
 
 def test_another_system_is_scored_through_trec_files(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--out", out)
-    questions = [json.loads(line) for line in (out / "queries.jsonl").read_text().splitlines()]
-    bm25s_run(small_set(dates=True), questions, tmp_path / "bm25s.txt")
+    queries = [json.loads(line) for line in (out / "queries.jsonl").read_text().splitlines()]
+    bm25s_run(small_set(dates=True), queries, tmp_path / "bm25s.txt")
     found = json.loads(
         citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--run", tmp_path / "bm25s.txt", "--json").stdout
     )
     theirs = found["pipelines"]["bm25s"]
     assert theirs["seconds_per_query"] is None
     assert theirs["R@10"] == pytest.approx(found["pipelines"]["bm25"]["R@10"], abs=0.15)
-    # It ranked the papers of the whole year, and the asking paper itself first.
-    assert found["refused"]["bm25s"] > len(questions)
+    # It ranked the papers of the whole year, with the citing paper itself first.
+    assert found["removed"]["bm25s"] > len(queries)
     assert {each["system"] for each in found["comparisons"]} == {"bm25s"}
 
 
@@ -227,7 +227,7 @@ def test_a_broken_run_is_one_line(folder: Path, tmp_path: Path, content: str, me
     assert message in failed.stderr and failed.stderr.count("\n") == 1
 
 
-def test_ties_in_a_foreign_run_are_broken_as_trec_eval_does(tmp_path: Path) -> None:
+def test_ties_in_an_external_run_are_broken_as_trec_eval_does(tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text("q Q0 a 1 1.0 x\nq Q0 b 2 1.0 x\nq Q0 c 3 2.0 x\n")
     assert list(trec.read_run(tmp_path / "run.txt")["q"]) == ["c", "b", "a"]
 
@@ -240,13 +240,13 @@ def test_ties_in_a_foreign_run_are_broken_as_trec_eval_does(tmp_path: Path) -> N
         (["--task", "local", "--measure", "recall"], "there is no measure 'recall'"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(folder: Path, arguments: list[str], message: str) -> None:
+def test_an_invalid_option_gives_a_one_line_error(folder: Path, arguments: list[str], message: str) -> None:
     failed = citewell("evaluate", folder, *arguments, check=False)
     assert failed.returncode == 1
     assert message in failed.stderr and failed.stderr.count("\n") == 1
 
 
-def test_a_folder_that_is_no_set_is_said_to_be_none(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_set_gives_a_one_line_error(tmp_path: Path) -> None:
     failed = citewell("evaluate", tmp_path, "--task", "local", check=False)
     assert "no set.toml" in failed.stderr and failed.stderr.count("\n") == 1
 
@@ -258,25 +258,25 @@ def test_broken_lines_of_a_set_are_counted(folder: Path) -> None:
     assert "1 lines of papers.jsonl could not be read" in done.stderr
 
 
-# -- odd sets, odd wishes -------------------------------------------------------------------------------------------------
+# -- edge cases ----------------------------------------------------------------------------------------------------------
 
 
-def test_values_stay_aligned_when_only_late_questions_have_sentences(tmp_path: Path) -> None:
+def test_values_stay_aligned_when_only_late_queries_have_sentences(tmp_path: Path) -> None:
     made = small_set()
     plain = {"question": made.papers[0]["title"], "documents": ["p2016-0"], "split": "test"}
     marked = {**plain, "snippets": [{"paper": "p2016-0", "sentences": [1]}, {"paper": "p2016-0", "sentences": [0, 99, -1]}]}
     made.evidence = [plain] * 230 + [marked] * 3
     evaluation = Evaluation(made.write(tmp_path / "set"), "evidence")
     report = evaluation.report(["bm25"])
-    values = report.experiment.outcomes[0].values["given:AP"]
+    values = report.experiment.outcomes[0].values["oracle:AP"]
     assert len(values) == 233 and np.isnan(values[:230]).all() and not np.isnan(values[230:]).any()
-    assert [len(texts) for texts in report.experiment.questions[-1].sentences.values()] == [2]
-    assert len({question.id for question in report.experiment.questions}) == 233
+    assert [len(texts) for texts in report.experiment.queries[-1].sentences.values()] == [2]
+    assert len({judged.id for judged in report.experiment.queries}) == 233
     with Files(tmp_path / "out"):
         write_report(tmp_path / "out", report, evaluation.timeline.names)
 
 
-def test_ids_may_be_numbers_or_hold_blanks_and_percent_signs(tmp_path: Path) -> None:
+def test_ids_may_be_numbers_or_contain_blanks_and_percent_signs(tmp_path: Path) -> None:
     made = small_set()
     text = json.dumps(made.__dict__).replace("p2018-3", "p 2018%203")
     for name, value in json.loads(text).items():
@@ -289,42 +289,42 @@ def test_ids_may_be_numbers_or_hold_blanks_and_percent_signs(tmp_path: Path) -> 
         report = evaluation.report(["bm25"], listener=files)
     again = evaluation.report([], [tmp_path / "out" / "run-bm25.txt.gz"])
     assert again.experiment.outcomes[0].mean("RR") == pytest.approx(report.experiment.outcomes[0].mean("RR"))
-    assert "7" in {question.id for question in Evaluation(tmp_path / "set", "paragraph").questions()}
-    assert "small:17" in Evaluation(tmp_path / "set", "evidence").questions()[0].wanted
+    assert "7" in {judged.id for judged in Evaluation(tmp_path / "set", "paragraph").queries()}
+    assert "small:17" in Evaluation(tmp_path / "set", "evidence").queries()[0].relevant
 
 
-def test_a_foreign_run_may_call_a_merged_paper_by_either_id(tmp_path: Path) -> None:
+def test_an_external_run_may_use_either_id_of_a_merged_paper(tmp_path: Path) -> None:
     made = small_set()
-    wanted = made.paper(made.papers[-1]["references"][0])
-    made.papers.append({**wanted, "id": "twin", "references": []})
-    questions = Evaluation(made.write(tmp_path / "set"), "global").questions()
+    relevant = made.paper(made.papers[-1]["references"][0])
+    made.papers.append({**relevant, "id": "twin", "references": []})
+    queries = Evaluation(made.write(tmp_path / "set"), "global").queries()
     lines = [
-        f"{q.id} Q0 {'twin' if name.endswith(wanted['id']) else name.removeprefix('small:')} 1 {9 - at} oracle\n"
-        for q in questions
-        for at, name in enumerate(q.wanted)
+        f"{q.id} Q0 {'twin' if name.endswith(relevant['id']) else name.removeprefix('small:')} 1 {9 - at} oracle\n"
+        for q in queries
+        for at, name in enumerate(q.relevant)
     ]
     (tmp_path / "oracle.txt").write_text("".join(lines))
     outcome = Evaluation(tmp_path / "set", "global").report([], [tmp_path / "oracle.txt"]).experiment.outcomes[0]
-    assert outcome.mean("R@10") == 1.0 and outcome.refused == 0
+    assert outcome.mean("R@10") == 1.0 and outcome.removed == 0
 
 
-def test_what_cannot_be_answered_is_not_asked(tmp_path: Path) -> None:
+def test_queries_without_relevant_papers_in_the_library_are_skipped(tmp_path: Path) -> None:
     made = small_set()
     made.evidence.append({"id": "nowhere", "question": "boats", "documents": ["unknown"], "split": "test"})
     report = Evaluation(made.write(tmp_path / "set"), "evidence").report(["bm25"])
-    assert report.experiment.dropped == 1
-    assert "nowhere" not in {question.id for question in report.experiment.questions}
+    assert report.experiment.skipped == 1
+    assert "nowhere" not in {judged.id for judged in report.experiment.queries}
 
 
-def test_lenient_is_lenient_to_foreign_runs_too(folder: Path, tmp_path: Path) -> None:
-    first = Evaluation(folder, "local").questions()[0]
+def test_lenient_applies_to_external_runs_too(folder: Path, tmp_path: Path) -> None:
+    first = Evaluation(folder, "local").queries()[0]
     (tmp_path / "poor.txt").write_text(f"{first.id} Q0 p2016-0 1 1.0 poor\n")
     report = Evaluation(folder, "local", lenient=True).report([], [tmp_path / "poor.txt"])
     assert report.experiment.outcomes[0].mean("R@1000") == 1.0
-    assert report.experiment.outcomes[0].unanswered == len(report.experiment.questions) - 1
+    assert report.experiment.outcomes[0].missing == len(report.experiment.queries) - 1
 
 
-def test_the_measures_that_are_shown_are_the_ones_that_are_tested(folder: Path) -> None:
+def test_the_shown_measures_are_the_tested_ones(folder: Path) -> None:
     found = json.loads(
         citewell(
             *("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--pipeline", "fast"),
@@ -335,13 +335,13 @@ def test_the_measures_that_are_shown_are_the_ones_that_are_tested(folder: Path) 
     assert set(found["intervals"]["fast"]) == {"nDCG@5"}
 
 
-@pytest.mark.parametrize("measure", ["R", "R@0", "P@00", "nope:R@10", "ERR@10", "snippets:R@77", ""])
-def test_a_measure_that_cannot_be_computed_is_refused(folder: Path, measure: str) -> None:
+@pytest.mark.parametrize("measure", ["R", "R@0", "P@00", "nope:R@10", "ERR@10", "sentences:R@77", ""])
+def test_a_measure_that_cannot_be_computed_is_an_error(folder: Path, measure: str) -> None:
     with pytest.raises(CitewellError, match="there is no measure"):
         Evaluation(folder, "local", measures=[measure])
 
 
-def test_two_runs_of_one_name_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_two_runs_with_the_same_name_are_an_error(folder: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.txt").write_text("q Q0 p 1 1.0 x\n")
@@ -364,15 +364,16 @@ def test_a_grid_that_makes_no_sense_is_one_line(folder: Path, grid: str) -> None
     assert failed.returncode == 1 and failed.stderr.count("\n") == 1
 
 
-def test_what_is_found_is_told_by_how_often_it_was_cited_before(folder: Path) -> None:
-    report = Evaluation(folder, "local").report(["bm25", "bm25-contexts"], fame=True)
-    told = report.as_json()["by_citations"]
-    assert told["cited before"] == ("never", "1–4", "5–20", "more") and sum(told["wanted"]) >= report.as_json()["queries"]
-    found = sum(share * size for share, size in zip(told["found"]["bm25"], told["wanted"], strict=True) if size)
+def test_recall_by_how_often_the_relevant_paper_was_cited_before(folder: Path) -> None:
+    report = Evaluation(folder, "local").report(["bm25", "bm25-contexts"], by_citations=True)
+    slices = report.as_json()["by_citations"]
+    assert slices["cited_before"] == ("never", "1–4", "5–20", "more")
+    assert sum(slices["pairs"]) >= report.as_json()["queries"]
+    retrieved = sum(recall * size for recall, size in zip(slices["recall"]["bm25"], slices["pairs"], strict=True) if size)
     ranks = [rank for ranks in report.experiment.outcomes[0].ranks for rank in ranks]
-    assert round(found) == sum(0 < rank <= 10 for rank in ranks)
+    assert round(retrieved) == sum(0 < rank <= 10 for rank in ranks)
     shown = citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--by-citations").stdout
-    assert "found among the first 10, by how often the wanted paper was cited before" in shown and "never" in shown
+    assert "recall at 10 by how often the relevant paper was cited before" in shown and "never" in shown
     refused = citewell("evaluate", folder, "--task", "evidence", "--by-citations", check=False)
-    assert refused.returncode == 1 and "leave --by-citations out" in refused.stderr
+    assert refused.returncode == 1 and "leave out --by-citations" in refused.stderr
     assert "by_citations" not in Evaluation(folder, "local").report(["bm25"]).as_json()

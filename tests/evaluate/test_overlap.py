@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.evaluate.overlap import Titles, alike, title_words
+from citewell.evaluate.overlap import Titles, similar, title_words
 
 WORDS = [f"{letter}{number}" for letter in "abc" for number in range(4)]
 titles = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
@@ -32,7 +32,7 @@ def test_long_titles_too(one: set[int], other: set[int]) -> None:
         return " ".join(map(str, numbers))
 
     expected = 10 * len(one & other) >= 7 * len(one | other)
-    assert alike(title_words(written(one)), title_words(written(other))) == expected
+    assert similar(title_words(written(one)), title_words(written(other))) == expected
     assert Titles([written(other)]).overlap(written(one)) == expected
 
 

@@ -1,4 +1,4 @@
-"""Plots of a whole evaluation of a made-up set: every file is there, opens, and is the same when drawn again."""
+"""Plots of an evaluation of a made-up set: every file exists, opens, and is the same when drawn again."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def names(files: list[Path]) -> list[str]:
 
 
 def with_systems(report: Report, count: int) -> Report:
-    """The report as if so many systems had been measured."""
+    """The report as if this many systems had been measured."""
     known = report.experiment.outcomes
     outcomes = [replace(known[at % len(known)], name=f"a system with quite a long name, ${at}$") for at in range(count)]
     return replace(report, experiment=replace(report.experiment, outcomes=outcomes))
 
 
-def test_every_plot_is_there_as_a_picture_and_as_a_drawing(report: Report, evaluation: Evaluation, tmp_path: Path) -> None:
+def test_every_plot_exists_as_png_and_svg(report: Report, evaluation: Evaluation, tmp_path: Path) -> None:
     files = draw_report(report, evaluation, tmp_path / "new" / "folder")
     assert names(files) == ["recall-at-k", *SLICES, "query-forms"]
     assert sorted(files) == sorted((tmp_path / "new" / "folder").iterdir())
@@ -109,10 +109,8 @@ def test_one_query(evaluation: Evaluation, tmp_path: Path, monkeypatch: pytest.M
     assert names(files) == ["recall-at-k", *SLICES, "query-forms"]
 
 
-def test_queries_whose_answers_are_one_paper_in_the_library_are_left_out(
-    report: Report, evaluation: Evaluation, tmp_path: Path
-) -> None:
-    experiment = replace(report.experiment, wanted=[[] for _ in report.experiment.wanted])
+def test_queries_with_merged_relevant_papers_are_left_out(report: Report, evaluation: Evaluation, tmp_path: Path) -> None:
+    experiment = replace(report.experiment, relevant=[[] for _ in report.experiment.relevant])
     assert names(draw_report(replace(report, experiment=experiment), evaluation, tmp_path))[1:4] == SLICES
 
 
@@ -130,8 +128,8 @@ def outlined(path: Path) -> tuple[float, float]:
     """Where in a picture the middle of the outline is, from its left and from its bottom."""
     with Image.open(path) as picture:
         pixels: npt.NDArray[np.int64] = np.asarray(picture.convert("RGB"), np.int64)
-    wanted = [int(OUTLINE[at : at + 2], 16) for at in (1, 3, 5)]
-    rows, columns = np.nonzero((np.abs(pixels - wanted) <= 2).all(axis=2))
+    outline = [int(OUTLINE[at : at + 2], 16) for at in (1, 3, 5)]
+    rows, columns = np.nonzero((np.abs(pixels - outline) <= 2).all(axis=2))
     return (columns.min() + columns.max()) / 2, pixels.shape[0] - (rows.min() + rows.max()) / 2
 
 

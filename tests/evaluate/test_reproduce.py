@@ -1,4 +1,4 @@
-"""Studies: their tables are whole, and ours stand beside them, with what is missing shown as missing."""
+"""Studies: their tables are complete, and our figures are listed next to them; missing methods are marked as missing."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.evaluate.small_set import small_set
 STUDIES = ["aueb2020", "hybridcite2020", "medic2023", "nogueira2020", "nogueira2020navigation"]
 
 
-def test_the_five_studies_are_there() -> None:
+def test_there_are_five_studies() -> None:
     assert studies.names() == STUDIES
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_table_is_whole(name: str) -> None:
+def test_every_table_is_complete(name: str) -> None:
     study = studies.load(name)
     assert study.citation and study.about and study.tables
     for table in study.tables:
@@ -36,18 +36,18 @@ def test_every_table_is_whole(name: str) -> None:
             assert row.pipeline or not row.settings
 
 
-def test_figures_stand_where_the_study_prints_them() -> None:
+def test_figures_are_in_the_columns_of_the_study() -> None:
     table = studies.load("hybridcite2020").tables[0]
     hybrid = next(row for row in table.rows if row.pipeline == "hybrid")
     assert dict(zip(table.columns, hybrid.values, strict=True))["Recall@10"] == 0.3760
 
 
-def test_ours_stand_beside_and_what_is_missing_says_so(tmp_path: Path) -> None:
+def test_our_figures_are_listed_and_missing_methods_marked(tmp_path: Path) -> None:
     folder = small_set().write(tmp_path / "set")
     done = CliRunner().invoke(command, ["hybridcite2020", str(folder), "--sample", "10", "--json"], catch_exceptions=False)
-    found = json.loads(done.stdout)
-    assert found["note"] == "the study's figures and ours stand on different data"
-    rows = {row["method"]: row for row in found["tables"][0]["rows"]}
+    content = json.loads(done.stdout)
+    assert content["note"] == "the study's figures and ours are from different data"
+    rows = {row["method"]: row for row in content["tables"][0]["rows"]}
     assert rows["BM25"]["status"] == "measured"
     assert set(rows["BM25"]["ours"]["small"]) == {"RR@10", "R@10", "AP@10", "nDCG-HC@10"}
     assert rows["BM25"]["published"]["Recall@10"] == 0.2836
@@ -61,11 +61,11 @@ def test_a_study_without_any_set_is_still_printed(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("CITEWELL_SETS", raising=False)
     done = CliRunner().invoke(command, ["medic2023"], catch_exceptions=False)
     assert done.exit_code == 0
-    assert "no set at hand has this task" in done.stdout
+    assert "no available set has this task" in done.stdout
     assert "TextBibEnh-WS" in done.stdout
 
 
-def test_settings_and_lenience_of_a_table_are_followed(tmp_path: Path) -> None:
+def test_the_settings_and_rules_of_a_table_apply(tmp_path: Path) -> None:
     folder = small_set().write(tmp_path / "set")
     done = CliRunner().invoke(command, ["medic2023", str(folder), "--sample", "20", "--json"], catch_exceptions=False)
     tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}

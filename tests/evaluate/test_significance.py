@@ -12,7 +12,7 @@ from citewell.evaluate import significance
 
 
 def exact_randomisation(differences: np.ndarray) -> float:
-    """All sign flips, one after the other."""
+    """All sign flips in turn."""
     observed = abs(differences.sum())
     sums = [abs((differences * signs).sum()) for signs in itertools.product((-1, 1), repeat=len(differences))]
     return float(np.mean([value >= observed - 1e-9 for value in sums]))
@@ -21,8 +21,8 @@ def exact_randomisation(differences: np.ndarray) -> float:
 @pytest.mark.parametrize("seed", range(4))
 def test_randomisation_comes_close_to_trying_all_flips(seed: int) -> None:
     differences = np.random.default_rng(seed).normal(0.3, 1, 12)
-    found = significance.randomisation(differences[:, None], seed)[0]
-    assert found == pytest.approx(exact_randomisation(differences), abs=0.015)
+    p_value = significance.randomisation(differences[:, None], seed)[0]
+    assert p_value == pytest.approx(exact_randomisation(differences), abs=0.015)
 
 
 def test_the_t_test_is_scipys() -> None:
@@ -53,20 +53,20 @@ def test_a_bootstrap_interval_is_that_of_the_normal_approximation_for_many_queri
     assert high == pytest.approx(values.mean() + half, abs=0.1 * half)
 
 
-def test_a_comparison_tells_real_from_none_and_leaves_out_queries_that_do_not_count() -> None:
+def test_a_comparison_detects_a_real_difference_and_leaves_out_queries_without_a_value() -> None:
     random = np.random.default_rng(1)
     base = random.random(200)
-    values = {"AP": base, "Success@10": (base > 0.5).astype(float), "given:AP": np.where(base > 0.5, base, np.nan)}
+    values = {"AP": base, "Success@10": (base > 0.5).astype(float), "oracle:AP": np.where(base > 0.5, base, np.nan)}
     better = {name: np.minimum(1, column + 0.1) for name, column in values.items()}
     better["Success@10"] = (base > 0.2).astype(float)
-    found = {
+    comparisons = {
         (each.system, each.measure): each
-        for each in significance.compare(values, {"same": values, "better": better}, ["AP", "Success@10", "given:AP", "R@10"])
+        for each in significance.compare(values, {"same": values, "better": better}, ["AP", "Success@10", "oracle:AP", "R@10"])
     }
-    assert len(found) == 6
-    assert not found["same", "AP"].significant and found["same", "AP"].p_randomisation == 1.0
-    assert found["better", "AP"].significant and found["better", "AP"].p_t < 0.001
-    assert found["better", "Success@10"].p_z is not None and found["better", "Success@10"].p_z < 0.001
-    assert found["better", "AP"].p_z is None
-    assert found["better", "given:AP"].difference == pytest.approx(np.nanmean(better["given:AP"] - values["given:AP"]))
-    assert found["better", "AP"].low < found["better", "AP"].difference < found["better", "AP"].high
+    assert len(comparisons) == 6
+    assert not comparisons["same", "AP"].significant and comparisons["same", "AP"].p_randomisation == 1.0
+    assert comparisons["better", "AP"].significant and comparisons["better", "AP"].p_t < 0.001
+    assert comparisons["better", "Success@10"].p_z is not None and comparisons["better", "Success@10"].p_z < 0.001
+    assert comparisons["better", "AP"].p_z is None
+    assert comparisons["better", "oracle:AP"].difference == pytest.approx(np.nanmean(better["oracle:AP"] - values["oracle:AP"]))
+    assert comparisons["better", "AP"].low < comparisons["better", "AP"].difference < comparisons["better", "AP"].high

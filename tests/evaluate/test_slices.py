@@ -1,4 +1,4 @@
-"""Slices against cases that can be counted on fingers, and against slow, obvious twins."""
+"""Slices on small cases counted by hand, and against slow, obvious implementations."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.evaluate.experiment import Experiment, Outcome
-from citewell.evaluate.queries import Question
+from citewell.evaluate.outcomes import Experiment, Outcome
+from citewell.evaluate.queries import JudgedQuery
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.slices import (
     CITATIONS,
-    FAME,
+    FEW_CITATIONS,
     OVERLAP,
     RANKS,
     YEAR_GAP,
     Bins,
     cited_papers,
-    cut,
     pairs_of,
     recall_curve,
+    slice_pairs,
     wilson,
 )
 from citewell.evaluate.strict import Timeline
@@ -40,7 +40,7 @@ PAPERS: list[dict[str, Any]] = [
     {"id": "asks", "title": "Counting boats and gulls", "year": 2015, "references": ["old", "young"]},
     {"id": "preprint", "title": "Counting boats and gulls", "year": 2014, "references": ["young"]},
 ]
-"""Two papers cite the old one, the first of them by two names; the preprint of the one that asks must not be counted."""
+"""Two papers cite the old one, the first of them by two names; the preprint of the citing paper must not count."""
 
 
 @pytest.fixture
@@ -55,27 +55,27 @@ def named(timeline: Timeline, name: str) -> str:
     return timeline.dataset.naming()(name)
 
 
-def asked(name: str, wanted: list[str]) -> Question:
-    return Question(name, Query("local", "counted boats", context="gulls TARGETCIT fly"), wanted, 2015_9999)
+def judged(name: str, relevant: list[str]) -> JudgedQuery:
+    return JudgedQuery(name, Query("local", "counted boats", context="gulls TARGETCIT fly"), relevant, 2015_9999)
 
 
 def outcome(name: str, ranks: list[list[int]]) -> Outcome:
     return Outcome(name, {}, ranks, None)
 
 
-def test_a_wanted_paper_is_known_by_its_year_its_words_and_who_cites_it(timeline: Timeline) -> None:
+def test_a_relevant_paper_has_its_year_its_terms_and_its_citations(timeline: Timeline) -> None:
     old, young = named(timeline, "old"), named(timeline, "young")
-    found = cited_papers(timeline, {old, young, "doi:10.1000/old"})
-    assert (found[old].year, found[old].citations, len(found[old].terms)) == (1990, 2, 4)  # boat, count, near, pier
-    assert found["doi:10.1000/old"] == found[old]
-    assert (found[young].year, found[young].citations) == (2013, 0)
+    cited = cited_papers(timeline, {old, young, "doi:10.1000/old"})
+    assert (cited[old].year, cited[old].citations, len(cited[old].terms)) == (1990, 2, 4)  # boat, count, near, pier
+    assert cited["doi:10.1000/old"] == cited[old]
+    assert (cited[young].year, cited[young].citations) == (2013, 0)
 
 
-def test_pairs_keep_the_order_of_questions_and_answers(timeline: Timeline) -> None:
+def test_pairs_have_the_order_of_queries_and_relevant_papers(timeline: Timeline) -> None:
     old, young = named(timeline, "old"), named(timeline, "young")
-    questions = [asked("q1", [young, old]), asked("q2", [old, young]), asked("q3", [old])]
+    queries = [judged("q1", [young, old]), judged("q2", [old, young]), judged("q3", [old])]
     experiment = Experiment(
-        questions,
+        queries,
         [["young", "old"], ["old"], ["old"]],
         [outcome("a", [[7, 0], [1], [11]]), outcome("b", [[1, 2], [3], [4]])],
         0.0,
@@ -89,30 +89,30 @@ def test_pairs_keep_the_order_of_questions_and_answers(timeline: Timeline) -> No
     assert {name: ranks.tolist() for name, ranks in pairs.ranks.items()} == {"a": [7, 0, 11], "b": [1, 2, 4]}
 
 
-def test_a_cut_counts_pairs_and_what_was_found_among_the_first_ten() -> None:
+def test_slices_count_pairs_and_those_retrieved_in_the_top_ten() -> None:
     ranks = {"a": np.array([1, 10, 11, 0]), "b": np.array([0, 0, 0, 3])}
-    part = cut(np.array([0, 5, 4, 300]), YEAR_GAP, ranks)
+    part = slice_pairs(np.array([0, 5, 4, 300]), YEAR_GAP, ranks)
     assert part.pairs.tolist() == [1, 0, 0, 0, 2, 0, 0, 1]
-    assert part.found["a"].tolist() == [1, 0, 0, 0, 1, 0, 0, 0]
-    assert part.found["b"].tolist() == [0, 0, 0, 0, 0, 0, 0, 1]
-    assert part.share("a")[[0, 4, 7]].tolist() == [1, 0.5, 0]
-    assert np.isnan(part.share("a")[1])
+    assert part.retrieved["a"].tolist() == [1, 0, 0, 0, 1, 0, 0, 0]
+    assert part.retrieved["b"].tolist() == [0, 0, 0, 0, 0, 0, 0, 1]
+    assert part.recall("a")[[0, 4, 7]].tolist() == [1, 0.5, 0]
+    assert np.isnan(part.recall("a")[1])
     assert np.isnan(part.interval("a")[0][1])
 
 
-def test_the_ranges_of_fame_are_never_seldom_and_often() -> None:
-    part = cut(np.array([0, 0, 1, 4, 5, 20, 21, 900]), FAME, {"a": np.array([1, 0, 2, 0, 10, 11, 3, 4])})
+def test_the_ranges_of_citation_counts() -> None:
+    part = slice_pairs(np.array([0, 0, 1, 4, 5, 20, 21, 900]), FEW_CITATIONS, {"a": np.array([1, 0, 2, 0, 10, 11, 3, 4])})
     assert dict(zip(part.bins.labels, part.pairs.tolist(), strict=True)) == {"never": 2, "1–4": 2, "5–20": 2, "more": 2}
-    assert part.share("a").tolist() == [0.5, 0.5, 0.5, 1.0]
+    assert part.recall("a").tolist() == [0.5, 0.5, 0.5, 1.0]
 
 
-def test_nothing_to_cut_gives_empty_bins() -> None:
-    part = cut(np.array([], np.int64), CITATIONS, {"a": np.array([], np.int64)})
-    assert part.pairs.tolist() == part.found["a"].tolist() == [0] * 8
+def test_no_pairs_give_empty_bins() -> None:
+    part = slice_pairs(np.array([], np.int64), CITATIONS, {"a": np.array([], np.int64)})
+    assert part.pairs.tolist() == part.retrieved["a"].tolist() == [0] * 8
 
 
 def within(value: float, label: str) -> bool:
-    """Whether a bin's label says that a value belongs into it."""
+    """Whether a value belongs to the bin with this label."""
     if label.endswith("+"):
         return value >= float(label[:-1])
     low, dash, high = label.partition("–")
@@ -122,13 +122,13 @@ def within(value: float, label: str) -> bool:
 
 @pytest.mark.parametrize("bins", [YEAR_GAP, CITATIONS, OVERLAP])
 @given(data=st.data())
-def test_bins_are_what_their_labels_say(bins: Bins, data: st.DataObject) -> None:
+def test_bins_match_their_labels(bins: Bins, data: st.DataObject) -> None:
     value = st.integers(0, 100).map(lambda part: part / 100) if bins is OVERLAP else st.integers(0, 200)
     pairs = data.draw(st.lists(st.tuples(value, st.integers(0, 20)), max_size=30))
     values, ranks = np.array([value for value, _ in pairs]), np.array([rank for _, rank in pairs], np.int64)
-    part = cut(values, bins, {"a": ranks})
+    part = slice_pairs(values, bins, {"a": ranks})
     assert part.pairs.tolist() == [sum(within(value, label) for value, _ in pairs) for label in bins.labels]
-    assert part.found["a"].tolist() == [
+    assert part.retrieved["a"].tolist() == [
         sum(within(value, label) and 1 <= rank <= 10 for value, rank in pairs) for label in bins.labels
     ]
 
@@ -140,10 +140,10 @@ def test_recall_at_every_cut_off(ranks: list[list[int]]) -> None:
 
 
 @given(st.integers(1, 500).flatmap(lambda size: st.tuples(st.integers(0, size), st.just(size))))
-def test_wilson_is_where_the_score_test_just_does_not_reject(case: tuple[int, int]) -> None:
-    found, size = case
-    low, high = (float(end[0]) for end in wilson(np.array([found]), np.array([size])))
-    assert 0 <= low <= found / size + 1e-12 and found / size - 1e-12 <= high <= 1
+def test_the_wilson_interval_is_where_the_score_test_just_does_not_reject(case: tuple[int, int]) -> None:
+    hits, size = case
+    low, high = (float(end[0]) for end in wilson(np.array([hits]), np.array([size])))
+    assert 0 <= low <= hits / size + 1e-12 and hits / size - 1e-12 <= high <= 1
     for end in (low, high):
         if 1e-9 < end < 1 - 1e-9:
-            assert abs(found / size - end) / math.sqrt(end * (1 - end) / size) == pytest.approx(1.959964, rel=1e-6)
+            assert abs(hits / size - end) / math.sqrt(end * (1 - end) / size) == pytest.approx(1.959964, rel=1e-6)

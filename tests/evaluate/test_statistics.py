@@ -1,4 +1,4 @@
-"""The figures of a set are those that an evaluation of it goes by."""
+"""The statistics of a set agree with its evaluation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from citewell.cli.main import cli
-from citewell.evaluate.queries import questions
+from citewell.evaluate.queries import judged_queries
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.statistics import statistics
 from citewell.evaluate.strict import Timeline
@@ -42,26 +42,26 @@ def timed(folder: Path) -> Path:
 
 
 def test_documents_citations_and_lengths(tmp_path: Path) -> None:
-    found = statistics(timed(tmp_path / "set"))
-    assert (found.documents, found.with_abstract, found.years) == (11, 3, (1990, 2009))
-    # Two, three, four, two and three; what the undated paper cites has no place in time.
-    assert (found.citing, found.citations, found.later_citations, found.citations_per_citing) == (5, 14, 1, 2.8)
-    assert (found.title_words, found.abstract_words, found.document_words) == (1.55, 2.0, 2.09)
-    assert (found.contexts, found.context_words, found.paragraphs) == (6, 3.33, 1)
+    figures = statistics(timed(tmp_path / "set"))
+    assert (figures.documents, figures.with_abstract, figures.years) == (11, 3, (1990, 2009))
+    # Two, three, four, two and three; what the undated paper cites has no date.
+    assert (figures.citing, figures.citations, figures.later_citations, figures.citations_per_citing) == (5, 14, 1, 2.8)
+    assert (figures.title_words, figures.abstract_words, figures.document_words) == (1.55, 2.0, 2.09)
+    assert (figures.contexts, figures.context_words, figures.paragraphs) == (6, 3.33, 1)
 
 
-def test_splits_ask_what_the_evaluation_asks(tmp_path: Path) -> None:
-    found = statistics(timed(tmp_path / "set"))
-    train = found.splits["train"]
+def test_splits_count_the_queries_of_the_evaluation(tmp_path: Path) -> None:
+    figures = statistics(timed(tmp_path / "set"))
+    train = figures.splits["train"]
     assert (train.years, train.citing) == ((1990, 2002), 3)
     assert train.queries == {"global": 2, "local": 3, "paragraph": 0}
     assert train.pairs == {"global": 7, "local": 6, "paragraph": 0}
-    assert found.splits["dev"].queries == {"global": 0, "local": 1, "paragraph": 1}
+    assert figures.splits["dev"].queries == {"global": 0, "local": 1, "paragraph": 1}
     dataset = DataSet.open(tmp_path / "set")
     for split, task in (("dev", "local"), ("dev", "paragraph"), ("test", "global"), ("test", "local")):
-        asked = questions(Timeline(dataset, dataset.split(split)), task)
-        part = found.splits[split]
-        assert (part.queries[task], part.pairs[task]) == (len(asked), sum(len(each.wanted) for each in asked))
+        queries = judged_queries(Timeline(dataset, dataset.split(split)), task)
+        part = figures.splits[split]
+        assert (part.queries[task], part.pairs[task]) == (len(queries), sum(len(each.relevant) for each in queries))
 
 
 def test_evidence_is_counted_by_its_split(tmp_path: Path) -> None:
@@ -71,25 +71,25 @@ def test_evidence_is_counted_by_its_split(tmp_path: Path) -> None:
         for at, split in enumerate(["train", "train", "dev", "test", "test", ""])
     ]
     folder = written(tmp_path / "set", 'name = "e"\ntasks = ["evidence"]\n', papers=papers, evidence=evidence)
-    found = statistics(folder)
-    assert {name: part.queries["evidence"] for name, part in found.splits.items()} == {"train": 2, "dev": 1, "test": 2}
-    assert {name: part.pairs["evidence"] for name, part in found.splits.items()} == {"train": 3, "dev": 1, "test": 3}
-    assert (found.years, found.citations, found.splits["dev"].citing) == ((), 0, 0)
+    figures = statistics(folder)
+    assert {name: part.queries["evidence"] for name, part in figures.splits.items()} == {"train": 2, "dev": 1, "test": 2}
+    assert {name: part.pairs["evidence"] for name, part in figures.splits.items()} == {"train": 3, "dev": 1, "test": 3}
+    assert (figures.years, figures.citations, figures.splits["dev"].citing) == ((), 0, 0)
 
 
 def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
     folder = timed(tmp_path / "set")
     with (folder / "papers.jsonl").open("a") as lines:
         lines.write("{broken\n")
-    told = CliRunner().invoke(cli, ["set", "stats", str(folder)], catch_exceptions=False)
-    assert "11 (3 with an abstract), years 1990–2009" in told.stdout
-    assert "14 by 5 documents, 2.8 each (1 more point to later papers)" in told.stdout
-    assert [line.split() for line in told.stdout.splitlines() if line.startswith("dev")] == [
+    printed = CliRunner().invoke(cli, ["set", "stats", str(folder)], catch_exceptions=False)
+    assert "11 (3 with an abstract), years 1990–2009" in printed.stdout
+    assert "14 by 5 documents, 2.8 each (1 more point to later papers)" in printed.stdout
+    assert [line.split() for line in printed.stdout.splitlines() if line.startswith("dev")] == [
         ["dev", "2003", "1", "0", "0", "1", "2", "1", "1"]
     ]
-    assert "1 lines of papers.jsonl could not be read" in told.stderr
-    found = json.loads(CliRunner().invoke(cli, ["set", "stats", str(folder), "--json"]).stdout)
-    assert found["splits"]["test"] == {
+    assert "1 lines of papers.jsonl could not be read" in printed.stderr
+    figures = json.loads(CliRunner().invoke(cli, ["set", "stats", str(folder), "--json"]).stdout)
+    assert figures["splits"]["test"] == {
         "years": [2004, 2004],
         "citing": 1,
         "queries": {"global": 1, "local": 1, "paragraph": 0},

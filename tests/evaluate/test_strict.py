@@ -1,4 +1,4 @@
-"""No look into the future: what is planted there changes no digit of any ranking, and the test notices when a guard is gone."""
+"""Time rules: planted future records change no digit of any ranking, and the tests fail if a guard is removed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from citewell.errors import CitewellError
-from citewell.evaluate import bench, strict
-from citewell.evaluate.bench import Answers, Runs
+from citewell.evaluate import runner, strict
 from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.runner import Qrels, Runs
 from citewell.evaluate.strict import query_date
 from citewell.papers import Ranking
 from tests.evaluate.small_set import SmallSet, small_set
@@ -30,14 +30,14 @@ TASKS = ["global", "local", "paragraph"]
 
 
 class Rankings:
-    """Keeps every ranking with its scores."""
+    """Collects every ranking with its scores."""
 
     def __init__(self) -> None:
         self.made: dict[tuple[str, str], dict[str, float]] = {}
-        self.wanted: dict[str, list[str]] = {}
+        self.relevant: dict[str, list[str]] = {}
 
-    def answers(self, wanted: Answers) -> None:
-        self.wanted |= wanted[""]
+    def qrels(self, qrels: Qrels) -> None:
+        self.relevant |= qrels[""]
 
     def rankings(self, system: str, runs: Runs) -> None:
         self.made |= {(system, query): ranking for query, ranking in runs[""].items()}
@@ -46,33 +46,35 @@ class Rankings:
 def rankings(
     made: SmallSet, folder: Path, tasks: Sequence[str] = TASKS, pipelines: Sequence[str] = PIPELINES, **rules: Any
 ) -> dict[tuple[str, str], dict[str, float]]:
-    """All rankings of pipelines for the questions of tasks, by task, system and question."""
+    """All rankings of pipelines for the queries of tasks, by system, task and query."""
     made.write(folder)
-    found = {}
+    by_task = {}
     for task in tasks:
-        kept = Rankings()
-        Evaluation(folder, task, **rules).conduct(pipelines, listener=kept)
-        found.update({(system, f"{task} {query}"): ranking for (system, query), ranking in kept.made.items()})
-    return found
+        collected = Rankings()
+        Evaluation(folder, task, **rules).run(pipelines, listener=collected)
+        by_task.update({(system, f"{task} {query}"): ranking for (system, query), ranking in collected.made.items()})
+    return by_task
 
 
-def wanted_paper(made: SmallSet) -> dict[str, Any]:
+def relevant_paper(made: SmallSet) -> dict[str, Any]:
     """A paper that a test query cites."""
     return made.paper(made.papers[-1]["references"][0])
 
 
 def future_paper(made: SmallSet) -> None:
-    """A copy of a wanted paper, from the year after the queries."""
-    made.papers.append({**wanted_paper(made), "id": "planted", "year": 2021, "authors": ["Someone Else"]})
+    """A copy of a relevant paper, from the year after the queries."""
+    made.papers.append({**relevant_paper(made), "id": "planted", "year": 2021, "authors": ["Someone Else"]})
 
 
 def paper_without_a_year(made: SmallSet) -> None:
-    made.papers.append({**wanted_paper(made), "id": "planted", "year": None, "authors": ["Someone Else"]})
+    made.papers.append({**relevant_paper(made), "id": "planted", "year": None, "authors": ["Someone Else"]})
 
 
 def later_the_same_year(made: SmallSet) -> None:
-    """A copy of a wanted paper, from the last day of the queries' year, after every query."""
-    made.papers.append({**wanted_paper(made), "id": "planted", "year": 2020, "date": "2020-12-31", "authors": ["Someone Else"]})
+    """A copy of a relevant paper, from the last day of the queries' year, after every query."""
+    made.papers.append(
+        {**relevant_paper(made), "id": "planted", "year": 2020, "date": "2020-12-31", "authors": ["Someone Else"]}
+    )
 
 
 def own_reference(made: SmallSet) -> None:
@@ -85,18 +87,25 @@ def own_reference(made: SmallSet) -> None:
 
 
 def future_context(made: SmallSet) -> None:
-    """A paper from after the queries tells in their words what a wanted paper is about."""
-    query, wanted = made.papers[-1], wanted_paper(made)
-    made.papers.append({"id": "later", "title": "A later survey", "year": 2021, "references": [wanted["id"]]})
+    """A paper from after the queries describes a relevant paper in their words."""
+    query, relevant = made.papers[-1], relevant_paper(made)
+    made.papers.append({"id": "later", "title": "A later survey", "year": 2021, "references": [relevant["id"]]})
     made.contexts.append(
-        {"id": "planted", "citing": "later", "cited": [wanted["id"]], "text": f"{query['title']} {query['abstract']} TARGETCIT"}
+        {
+            "id": "planted",
+            "citing": "later",
+            "cited": [relevant["id"]],
+            "text": f"{query['title']} {query['abstract']} TARGETCIT",
+        }
     )
 
 
 def context_of_nobody(made: SmallSet) -> None:
     """A context whose citing paper the set does not have, so that nobody knows when it was written."""
-    query, wanted = made.papers[-1], wanted_paper(made)
-    made.contexts.append({"id": "planted", "citing": "unknown", "cited": [wanted["id"]], "text": f"{query['title']} TARGETCIT"})
+    query, relevant = made.papers[-1], relevant_paper(made)
+    made.contexts.append(
+        {"id": "planted", "citing": "unknown", "cited": [relevant["id"]], "text": f"{query['title']} TARGETCIT"}
+    )
 
 
 def preprint_links(made: SmallSet) -> None:
@@ -114,7 +123,7 @@ def preprint_links(made: SmallSet) -> None:
 
 
 def with_preprint(made: SmallSet) -> None:
-    """The same preprint without what it says of the wanted paper."""
+    """The same preprint without what it says of the relevant paper."""
     query = made.papers[-1]
     made.paper("p2019-3").update(title=query["title"], authors=query["authors"])
 
@@ -148,8 +157,8 @@ def with_shared_doi(made: SmallSet) -> None:
 
 
 def later_by_its_date(made: SmallSet) -> None:
-    """A copy of a wanted paper that says the queries' year, but a date after it."""
-    made.papers.append({**wanted_paper(made), "id": "planted", "year": 2020, "date": "2021-03-01", "authors": ["X Y"]})
+    """A copy of a relevant paper that says the queries' year, but a date after it."""
+    made.papers.append({**relevant_paper(made), "id": "planted", "year": 2020, "date": "2021-03-01", "authors": ["X Y"]})
 
 
 def nothing(made: SmallSet) -> None:
@@ -171,7 +180,7 @@ PLANTED = [
 
 
 @pytest.mark.parametrize(("before", "planted", "guard"), PLANTED, ids=lambda value: getattr(value, "__name__", None))
-def test_what_is_planted_changes_no_digit(
+def test_planted_records_change_no_digit(
     before: Callable[[SmallSet], None], planted: Callable[[SmallSet], None], guard: str | None, tmp_path: Path
 ) -> None:
     clean, changed = small_set(dates=True), small_set(dates=True)
@@ -180,20 +189,22 @@ def test_what_is_planted_changes_no_digit(
     expected = rankings(clean, tmp_path / "clean")
     found = rankings(changed, tmp_path / "changed")
     assert len(expected) > 200
-    # A planted reference of its own is a further question in the local task; those that were asked before stay the same.
+    # A planted reference of its own is one more query of the local task; the other queries stay the same.
     assert {key: list(found[key].items()) for key in expected} == {key: list(value.items()) for key, value in expected.items()}
 
 
 @pytest.mark.parametrize("guarded", [True, False])
-def test_nor_does_it_change_a_digit_of_the_default(guarded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the encoders, the trees and the cross-encoder that ship, of which the other tests have none."""
+def test_planted_records_change_no_digit_of_the_default_pipeline(
+    guarded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the encoders, the trees and the cross-encoder that ship; the other tests use none of them."""
     clean, changed = small_set(), small_set()
     for planted in (future_paper, future_context):
         planted(changed)
     expected = rankings(clean, tmp_path / "clean", ["local"], ["best"], sample=8)
     if not guarded:
-        take_out("sees_paper", monkeypatch)
-        take_out("sees_links", monkeypatch)
+        remove_guard("sees_paper", monkeypatch)
+        remove_guard("sees_links", monkeypatch)
         monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "unguarded"))
     found = rankings(changed, tmp_path / "changed", ["local"], ["best"], sample=8)
     assert len(expected) == 8
@@ -204,7 +215,7 @@ def test_nor_does_it_change_a_digit_of_the_default(guarded: bool, tmp_path: Path
 @pytest.mark.parametrize(
     ("before", "planted", "guard"), [each for each in PLANTED if each[2]], ids=lambda value: getattr(value, "__name__", None)
 )
-def test_without_its_guard_it_does(
+def test_without_the_guard_planted_records_change_rankings(
     before: Callable[[SmallSet], None],
     planted: Callable[[SmallSet], None],
     guard: str,
@@ -215,17 +226,17 @@ def test_without_its_guard_it_does(
     before(clean)
     planted(changed)
     expected = rankings(clean, tmp_path / "clean")
-    take_out(guard, monkeypatch)
+    remove_guard(guard, monkeypatch)
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "unguarded"))
     found = rankings(changed, tmp_path / "changed")
     assert {key: found[key] for key in expected} != expected
 
 
-def take_out(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def remove_guard(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if guard == "sees_paper":
         monkeypatch.setattr(strict, "sees_paper", lambda date, cutoff: True)
-        monkeypatch.setattr(bench, "sees_papers", lambda dates, cutoff: np.ones(len(dates), bool))
-        monkeypatch.setattr("citewell.evaluate.pools.when", lambda paper: (paper.year or 2020) * 10_000)
+        monkeypatch.setattr(runner, "sees_papers", lambda dates, cutoff: np.ones(len(dates), bool))
+        monkeypatch.setattr("citewell.evaluate.set_libraries.when", lambda paper: (paper.year or 2020) * 10_000)
     elif guard == "sees_links":
         monkeypatch.setattr(strict, "sees_links", lambda citing, cutoff: True)
         monkeypatch.setattr(strict.Twins, "add", lambda self, paper: None)
@@ -233,7 +244,7 @@ def take_out(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(strict.Twins, "add", lambda self, paper: None)
 
 
-def test_its_own_record_does_not_count_in_the_statistics(tmp_path: Path) -> None:
+def test_the_record_of_the_citing_paper_does_not_count_in_the_statistics(tmp_path: Path) -> None:
     changed = small_set()
     changed.papers[-1]["abstract"] = "Anchor " * 50
     expected, found = rankings(small_set(), tmp_path / "clean"), rankings(changed, tmp_path / "changed")
@@ -250,13 +261,13 @@ def test_without_train_until_the_years_before_the_splits_are_for_training(tmp_pa
     assert rankings(told, tmp_path / "told") == rankings(silent, tmp_path / "silent")
 
 
-def test_a_bibliography_never_names_an_answer_by_another_id(tmp_path: Path) -> None:
+def test_a_bibliography_never_names_a_relevant_paper_by_another_id(tmp_path: Path) -> None:
     made = small_set()
-    wanted, query = wanted_paper(made), made.papers[-1]
-    wanted["doi"] = "10.1000/wanted"
-    query["references"].append("10.1000/wanted")
+    relevant, query = relevant_paper(made), made.papers[-1]
+    relevant["doi"] = "10.1000/relevant"
+    query["references"].append("10.1000/relevant")
     folder = made.write(tmp_path / "set")
-    asked = []
+    requests = []
     evaluation = Evaluation(folder, "local", with_bibliography=True)
 
     class Spy:
@@ -266,61 +277,61 @@ def test_a_bibliography_never_names_an_answer_by_another_id(tmp_path: Path) -> N
         def models(self) -> set[str]:
             return set()
 
-        def prepare(self, library: Any, donors: Any) -> None: ...
+        def prepare(self, library: Any, donors: Any, progress: Any = None) -> None: ...
 
         def prepares(self) -> bool:
             return False
 
         def rank(self, request: Any) -> Any:
-            asked.append((request.query, request.known().tolist()))
+            requests.append((request.query, request.known.tolist()))
             return Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))
 
-    evaluation.conduct([Spy()])  # type: ignore[list-item]
-    number = evaluation.pools().cached(2020_9999).number("doi:10.1000/wanted")
-    contexts = [each["text"] for each in made.contexts if each["citing"] == query["id"] and each["cited"] == [wanted["id"]]]
-    known = [found for question, found in asked if question.context in contexts]
-    assert known and all(number not in found for found in known)
+    evaluation.run([Spy()])  # type: ignore[list-item]
+    number = evaluation.libraries().cached(2020_9999).number("doi:10.1000/relevant")
+    contexts = [each["text"] for each in made.contexts if each["citing"] == query["id"] and each["cited"] == [relevant["id"]]]
+    known = [papers for query, papers in requests if query.context in contexts]
+    assert known and all(number not in papers for papers in known)
 
 
-def test_a_set_that_calls_itself_a_path_stays_in_the_cache(tmp_path: Path, cache: Path) -> None:
+def test_a_set_with_a_path_as_its_name_stays_in_the_cache(tmp_path: Path, cache: Path) -> None:
     made = small_set()
     made.toml = made.toml.replace('"small"', f'"{tmp_path}/outside"')
-    Evaluation(made.write(tmp_path / "set"), "local").conduct(["bm25"])
+    Evaluation(made.write(tmp_path / "set"), "local").run(["bm25"])
     assert not list(tmp_path.glob("outside*"))
     assert list(cache.glob("sets/*outside-2020*"))
 
 
-def test_a_stage_that_reaches_around_the_library_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stage_that_ignores_the_filters_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = small_set().write(tmp_path / "set")
-    monkeypatch.setattr("citewell.ranking.request.Request.allowed", lambda self, block: None)
+    monkeypatch.setattr("citewell.ranking.request.Request.hidden", np.zeros(0, np.int64))
     with pytest.raises(CitewellError, match="must not see"):
-        Evaluation(folder, "global").conduct(["bm25"])
+        Evaluation(folder, "global").run(["bm25"])
 
 
-def test_links_to_later_papers_are_neither_asked_for_nor_used(tmp_path: Path) -> None:
+def test_links_to_later_papers_are_neither_relevant_nor_used(tmp_path: Path) -> None:
     made = small_set()
     made.papers[-1]["references"].append("later")
     made.paper("p2017-1")["references"].append("p2019-1")
     made.papers.append({"id": "later", "title": "From the future", "year": 2023})
     evaluation = Evaluation(made.write(tmp_path / "set"), "global")
-    assert all("small:later" not in question.wanted for question in evaluation.questions())
-    library = evaluation.pools().cached(2020_9999)
+    assert all("small:later" not in judged.relevant for judged in evaluation.queries())
+    library = evaluation.libraries().cached(2020_9999)
     assert all(reference.ids != ["p2019-1"] for reference in library.paper("p2017-1").references)
 
 
 def test_the_test_split_sees_the_links_of_dev_years_and_dev_only_those_of_train_years(tmp_path: Path) -> None:
     folder = small_set().write(tmp_path / "set")
     for split, year, citing in (("test", 2020, {2016, 2017, 2018, 2019}), ("dev", 2019, {2016, 2017, 2018})):
-        with Evaluation(folder, "local", split).pools().cached(year * 10_000 + 9999) as library:
+        with Evaluation(folder, "local", split).libraries().cached(year * 10_000 + 9999) as library:
             papers = list(library.store.each())
         assert {paper.year for paper in papers} == set(range(2016, year + 1))
         assert {paper.year for paper in papers if paper.references or paper.contexts} == citing - {2016}
 
 
-def test_a_set_whose_years_overlap_is_refused(tmp_path: Path) -> None:
+def test_a_set_with_overlapping_years_is_an_error(tmp_path: Path) -> None:
     made = small_set()
     made.toml = made.toml.replace("dev = [2019]", "dev = [2018]")
-    with pytest.raises(CitewellError, match="must lie after 2018"):
+    with pytest.raises(CitewellError, match="must be after 2018"):
         Evaluation(made.write(tmp_path / "set"), "local", "dev")
 
 
@@ -331,7 +342,7 @@ def test_a_query_sees_until_the_end_of_what_is_known_of_its_date(date: int, unti
     assert query_date(date) == until
 
 
-def test_a_library_that_grew_day_by_day_answers_like_one_built_at_once(tmp_path: Path) -> None:
+def test_a_library_that_grew_day_by_day_ranks_like_one_built_at_once(tmp_path: Path) -> None:
     made = small_set(dates=True)
     last = max(paper.get("date", "") for paper in made.papers)
     at_once = small_set(dates=True)

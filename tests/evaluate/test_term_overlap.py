@@ -1,4 +1,4 @@
-"""Term overlap: the share of a candidate's words that the query has, as a mean over the best."""
+"""Term overlap: the share of a candidate's terms that the query contains, as a mean over the top k."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from citewell.papers import Paper, Query
 from tests.evaluate.small_set import small_set
 
 
-def test_words_count_once_by_their_stems_and_without_stop_words(tmp_path: Path) -> None:
+def test_terms_count_once_as_stems_without_stop_words(tmp_path: Path) -> None:
     with Library(tmp_path / "library") as library:
         library.take([Paper("The harbours of the coast", "A pilot and a pilot", ids=["x:1"]), Paper("Sextant", ids=["x:2"])])
         first, second = (library.store.find(name) or 0 for name in ("x:1", "x:2"))
@@ -24,10 +24,10 @@ def test_words_count_once_by_their_stems_and_without_stop_words(tmp_path: Path) 
         assert math.isnan(overlap("Overlap@1", library, query, []))
 
 
-def test_it_is_a_measure_that_is_asked_for_by_name(tmp_path: Path) -> None:
+def test_overlap_is_a_measure(tmp_path: Path) -> None:
     assert is_overlap("Overlap@1000")
     assert not is_overlap("Overlap@0")
     folder = small_set().write(tmp_path / "set")
-    outcome = Evaluation(folder, "global", measures=["Overlap@5", "R@10"]).conduct(["bm25"]).outcomes[0]
+    outcome = Evaluation(folder, "global", measures=["Overlap@5", "R@10"]).run(["bm25"]).outcomes[0]
     assert 0 < outcome.mean("Overlap@5") < 1
-    assert "Overlap@5" not in Evaluation(folder, "global").conduct(["bm25"]).outcomes[0].values
+    assert "Overlap@5" not in Evaluation(folder, "global").run(["bm25"]).outcomes[0].values

@@ -1,4 +1,4 @@
-"""Grids, their best point, and that no choice is ever made on the test split."""
+"""Grids and their best point; tuning never uses the test split."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def test_every_point_is_what_an_evaluation_of_it_says(folder: Path) -> None:
     tuned = tune(evaluation, "bm25", {"k1": [0.0, 1.2], "b": [0.0, 0.75, 1.0]}, "RR")
     assert [point.settings for point in tuned.points][:2] == [{"k1": 0.0, "b": 0.0}, {"k1": 0.0, "b": 0.75}]
     for point in tuned.points:
-        alone = evaluation.conduct([pipeline("bm25", **point.settings)]).outcomes[0]
+        alone = evaluation.run([pipeline("bm25", **point.settings)]).outcomes[0]
         assert point.value == pytest.approx(alone.mean("RR"))
     assert tuned.best.value == max(point.value for point in tuned.points)
     assert tuned.matrix().shape == (3, 2)
     assert tuned.matrix()[2, 1] == tuned.points[5].value
 
 
-def test_the_test_split_is_refused(folder: Path) -> None:
-    with pytest.raises(CitewellError, match="dev split alone"):
+def test_tuning_on_the_test_split_is_an_error(folder: Path) -> None:
+    with pytest.raises(CitewellError, match="tune on the dev split"):
         tune(Evaluation(folder, "local", "test"), "bm25", {"k1": [1.0]}, "RR")
 
 
@@ -86,7 +86,7 @@ def test_the_command_prints_a_heat_map_and_draws_it(folder: Path, tmp_path: Path
 
 def test_json_lists_every_point(folder: Path) -> None:
     done = CliRunner().invoke(command, [str(folder), "--grid", "k1=0.5,1.2", "--json"], catch_exceptions=False)
-    found = json.loads(done.stdout)
-    assert found["split"] == "dev" and found["task"] == "global"
-    assert [point["settings"]["k1"] for point in found["points"]] == [0.5, 1.2]
-    assert np.isfinite([point["value"] for point in found["points"]]).all()
+    tuned = json.loads(done.stdout)
+    assert tuned["split"] == "dev" and tuned["task"] == "global"
+    assert [point["settings"]["k1"] for point in tuned["points"]] == [0.5, 1.2]
+    assert np.isfinite([point["value"] for point in tuned["points"]]).all()

@@ -210,5 +210,5 @@ def test_a_first_stage_is_asked_as_an_evaluation_asks(
     def refuse(*given: Any, **named: Any) -> Any:
         raise AssertionError("what was found is not looked for again")
 
-    monkeypatch.setattr(module, "Pools", refuse)
+    monkeypatch.setattr(module, "SetLibraries", refuse)
     assert module.prefilter(pack, [set_folder], "local", "bm25", depth=15) == path

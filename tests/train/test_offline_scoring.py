@@ -58,7 +58,7 @@ def test_what_is_marked_elsewhere_is_what_the_served_model_says(
     found = CliRunner().invoke(exams.main, ["run", str(tmp_path / "exam.npz"), str(tmp_path / "marks.npz"), str(run)])
     assert found.exit_code == 0, found.output
     served = Pipeline("served", "", (*first.stages, EnhancedContext(model=variant, depth=1000)))
-    ours, theirs = evaluation.conduct([served], [run]).outcomes
+    ours, theirs = evaluation.run_systems([served], [run]).outcomes
     assert ours.values["RR"] == pytest.approx(theirs.values["RR"]) and len(ours.values["RR"]) == 8
     assert ours.values["AP"] == pytest.approx(theirs.values["AP"]) and (ours.values["AP"] > 0).any()
     assert ours.values["R@10"] == pytest.approx(theirs.values["R@10"])

@@ -1,4 +1,4 @@
-"""The published studies as data: their tables, and which of our pipelines is the same method as which row."""
+"""Published studies as data: their tables, and for each row the pipeline that is the same method."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Row(msgspec.Struct):
 
     method: str
     values: list[float] = []
-    """As printed, one for each column; NaN or none where they could not be had."""
+    """As printed, one for each column; NaN or none if they are not available."""
     pipeline: str = ""
-    """Our pipeline that is the same method; empty where there is and will be none."""
+    """Our pipeline that is the same method; empty if there is none."""
     settings: dict[str, Any] = {}
 
 
 class Table(msgspec.Struct):
-    """A published table, and what to measure beside it."""
+    """A published table, and the measures to show next to it."""
 
     name: str
     caption: str
@@ -32,9 +32,9 @@ class Table(msgspec.Struct):
     columns: list[str]
     rows: list[Row]
     split: str = "test"
-    """``dev`` for a table that the study's choices were made on."""
+    """``dev`` for a table that the study used to make choices."""
     lenient: bool = False
-    """Whether the study puts wanted papers that retrieval missed among the candidates."""
+    """Whether the study adds relevant papers that retrieval missed to the candidates."""
 
 
 class Study(msgspec.Struct):
@@ -46,7 +46,7 @@ class Study(msgspec.Struct):
 
 
 def names() -> list[str]:
-    """The studies at hand."""
+    """The available studies."""
     return sorted(path.name.removesuffix(".toml") for path in files(__name__).iterdir() if path.name.endswith(".toml"))
 
 

@@ -1,4 +1,4 @@
-"""The libraries of sets: built once, by one process at a time, whole or not at all."""
+"""The libraries of sets: built once, by one process at a time, completely or not at all."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def start(folder: Path) -> subprocess.Popen[str]:
 def figures(process: subprocess.Popen[str]) -> dict[str, Any]:
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
-    found = json.loads(out)["pipelines"]["bm25-contexts"]
-    del found["seconds_per_query"]
-    return dict(found)
+    values = json.loads(out)["pipelines"]["bm25-contexts"]
+    del values["seconds_per_query"]
+    return dict(values)
 
 
 def test_two_evaluations_at_once_build_one_library(tmp_path: Path, cache: Path) -> None:
@@ -43,23 +43,23 @@ def test_two_evaluations_at_once_build_one_library(tmp_path: Path, cache: Path) 
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.1, 0.3])
-def test_an_evaluation_that_was_killed_while_building_starts_again(tmp_path: Path, cache: Path, wait: float) -> None:
+def test_an_evaluation_killed_while_building_starts_again(tmp_path: Path, cache: Path, wait: float) -> None:
     folder = small_set(120).write(tmp_path / "set")
     killed = start(folder)
     until = time.monotonic() + 60
-    while not list(cache.glob("sets/*.making")) and killed.poll() is None and time.monotonic() < until:
+    while not list(cache.glob("sets/*.building")) and killed.poll() is None and time.monotonic() < until:
         time.sleep(0.005)
     time.sleep(wait)
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     again = figures(start(folder))
-    assert not list(cache.glob("sets/*.making"))
+    assert not list(cache.glob("sets/*.building"))
     assert again == figures(start(folder))
 
 
 @pytest.mark.realdata
 @pytest.mark.skipif(not (SHARED / "cs").exists(), reason="needs ../shared/data/cs")
-def test_the_figures_that_we_promise_on_real_contexts() -> None:
+def test_minimum_figures_on_real_contexts() -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "citewell", "evaluate", str(SHARED / "cs"), "--task", "local", "--sample", "400"),
@@ -69,8 +69,8 @@ def test_the_figures_that_we_promise_on_real_contexts() -> None:
         text=True,
         check=True,
     )
-    found = json.loads(done.stdout)["pipelines"]
+    values = json.loads(done.stdout)["pipelines"]
     # Two standard errors of a sample of 400 below what the whole split gives.
-    assert found["bm25"]["R@10"] > 0.23
-    assert found["bm25-contexts"]["R@10"] > 0.45
-    assert found["bm25"]["seconds_per_query"] < 0.03
+    assert values["bm25"]["R@10"] > 0.23
+    assert values["bm25-contexts"]["R@10"] > 0.45
+    assert values["bm25"]["seconds_per_query"] < 0.03

@@ -1,7 +1,7 @@
-"""The libraries that answer the queries of a set: one for each moment from which the set is looked at.
+"""The libraries that the queries of a set run against: one for each date of a query.
 
-The library at the end of a year is built once and kept in the cache, under a name made of the set's content, of the rules and
-of the code that read it. Queries that know their day get a copy of last year's library that grows day by day.
+The library at the end of a year is built once and stays in the cache. Its name is a hash of the set's content, the time rules
+and the code that reads it. Queries with an exact date use a copy of last year's library that grows day by day.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from hashlib import blake2b
@@ -22,11 +22,14 @@ from platformdirs import user_cache_path
 
 from citewell.evaluate.strict import END_OF_YEAR, Cutoff, Timeline, when
 from citewell.library import Library
-from citewell.library.add import Progress
 from citewell.papers import Context, Paper
 from citewell.pipeline.pipeline import Pipeline
+from citewell.progress import SILENT, Progress
 
-_MADE_BY = (
+BUILDING = ".building"
+"""The suffix of a library that is not complete yet."""
+
+_CODE = (
     "library/store",
     "library/index",
     "library/add.py",
@@ -37,36 +40,49 @@ _MADE_BY = (
     "identifiers.py",
     "papers.py",
 )
-"""The code that decides what the library of a set holds."""
+"""The code that determines the content of a set's library."""
 
 
 def cache_folder() -> Path:
     """``$CITEWELL_CACHE``, or the user's cache folder."""
-    given = os.environ.get("CITEWELL_CACHE")
-    return (Path(given) if given else user_cache_path("citewell", appauthor=False)) / "sets"
+    folder = os.environ.get("CITEWELL_CACHE")
+    return (Path(folder) if folder else user_cache_path("citewell", appauthor=False)) / "sets"
 
 
-class Pools:
+Train = Callable[[Library, str, Progress], None]
+"""Makes a model of a library by the recipe of this name, unless the library has it already."""
+
+
+class SetLibraries:
     """The libraries of one set and split."""
 
-    def __init__(self, timeline: Timeline, distractors: bool = False, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        distractors: bool = False,
+        progress: Progress = SILENT,
+        train: Train | None = None,
+    ) -> None:
         self._timeline = timeline
         self.naming = timeline.dataset.naming()
         self._distractors = distractors
         self._progress = progress
+        self._train = train
         self._digest = timeline.dataset.digest(distractors)
         self.links_until = timeline.split.links_until
+        self.steps = 0
+        """How many steps were reported to `progress`."""
         self.seconds = 0.0
-        """CPU time that went into building."""
+        """CPU time spent on building."""
 
     @contextmanager
     def at(self, dates: list[int], pipelines: Sequence[Pipeline] = ()) -> Iterator[Iterator[Library]]:
-        """The library as it stood at each of `dates`, which must ascend, with all that `pipelines` need of it."""
-        with tempfile.TemporaryDirectory(prefix="citewell-", dir=_made(cache_folder())) as scratch:
+        """The library at each of `dates`, which must ascend, prepared for `pipelines`."""
+        with tempfile.TemporaryDirectory(prefix="citewell-", dir=_created(cache_folder())) as scratch:
             yield self._at(dates, pipelines, Path(scratch))
 
     def _at(self, dates: list[int], pipelines: Sequence[Pipeline], scratch: Path) -> Iterator[Library]:
-        # A library that grows day by day keeps the models of the last year's, of which it is a copy.
+        # A library that grows day by day has the models of last year's library, of which it is a copy.
         models = {name for pipeline in pipelines for name in pipeline.models()}
         growing: _Growing | None = None
         ahead: list[Path] = []
@@ -83,37 +99,31 @@ class Pools:
                     growing = _Growing(Library(folder), year, self._of_year(year))
                     ahead = self._ahead(year, pipelines)
                 library = growing.until(date)
-            for pipeline in pipelines:
-                pipeline.prepare(library, ahead)
+                for pipeline in pipelines:
+                    pipeline.prepare(library, ahead)
             self.seconds += time.process_time() - before
             with library:
                 yield library
 
     def cached(self, date: int, models: Iterable[str] = ()) -> Library:
-        """The library as it stood at the end of a year, from the cache or made now."""
+        """The library at the end of a year, from the cache or built now."""
         cutoff = Cutoff(date, self._timeline.split.links_until)
         folder = cache_folder() / self._name(cutoff)
-        with FileLock(f"{_made(cache_folder()) / folder.name}.lock"):
+        with FileLock(f"{_created(cache_folder()) / folder.name}.lock"):
             if not folder.exists():
-                making = folder.with_name(f"{folder.name}.making")
-                shutil.rmtree(making, ignore_errors=True)
-                self._build(Library(making), cutoff)
-                making.rename(folder)
-            with Library(folder) as library:
-                self._train(library, models)
+                building = folder.with_name(f"{folder.name}{BUILDING}")
+                shutil.rmtree(building, ignore_errors=True)
+                self._build(Library(building), cutoff)
+                building.rename(folder)
+            if self._train is not None:
+                with Library(folder) as library:
+                    for name in sorted(models):
+                        self.steps += 1
+                        self._train(library, name, self._progress)
         return Library(folder)
 
-    def _train(self, library: Library, models: Iterable[str]) -> None:
-        """Train the models that are missing, or were made by another recipe."""
-        for name in sorted(models):
-            from citewell.train.monitoring import Watcher
-            from citewell.train.training import made_by, train
-
-            if not made_by(library, name):
-                train(library, name, self._progress if isinstance(self._progress, Watcher) else None)
-
     def _ahead(self, year: int, pipelines: Sequence[Pipeline]) -> list[Path]:
-        """A library that has all of a year already, to lend what pipelines need of each paper to the one that grows."""
+        """A library that has the whole year already; the growing one copies from it what pipelines need of each paper."""
         if not any(pipeline.prepares() for pipeline in pipelines):
             return []
         with self.cached(year * 10_000 + END_OF_YEAR) as whole:
@@ -121,27 +131,33 @@ class Pools:
             return [whole.folder]
 
     def _prepare(self, library: Library, pipelines: Sequence[Pipeline]) -> None:
-        """Let pipelines make what they need of a library, from other libraries of the set where these have it."""
+        """Prepare a library for pipelines, with vectors of other libraries of the set where they have them."""
         if not any(pipeline.prepares() for pipeline in pipelines):
             return
         prefix = f"{safe_name(self._timeline.dataset.name)}-"
         donors = [path for path in sorted(cache_folder().glob(f"{prefix}*")) if path.is_dir() and path != library.folder]
+        self.steps += 1
         for pipeline in pipelines:
-            pipeline.prepare(library, donors)
+            pipeline.prepare(library, donors, self._progress)
 
     def _build(self, library: Library, cutoff: Cutoff) -> None:
-        timeline = self._timeline
-        if self._progress:
-            size = timeline.dataset.records(self._distractors)
-            self._progress.total(size)
-            self._progress.reading(f"{timeline.dataset.name} for its library")
+        dataset = self._timeline.dataset
+        year = f" of {cutoff.papers // 10_000}" if cutoff.links is not None else ""
+        self.steps += 1
+        self._progress.start(f"building the library of {dataset.name}{year}", dataset.records(self._distractors), "records")
         with library:
-            library.take(_both(timeline, cutoff), self._progress)
-        if self._progress:
-            self._progress.read(size, size)
+            library.take(self._records(cutoff))
+        self._progress.finish()
+
+    def _records(self, cutoff: Cutoff) -> Iterator[Paper | Context]:
+        """The papers and contexts of a library, counted as progress."""
+        for records in (self._timeline.papers(cutoff), self._timeline.contexts(cutoff)):
+            for record in records:
+                self._progress.advance()
+                yield record
 
     def _of_year(self, year: int) -> list[tuple[int, Paper]]:
-        """The papers of one year by date, those without a day first."""
+        """The papers of one year by date; those without a day come first."""
         cutoff = Cutoff(year * 10_000 + END_OF_YEAR, self._timeline.split.links_until)
         dated = ((when(paper), paper) for paper in self._timeline.papers(cutoff))
         return sorted((pair for pair in dated if pair[0] >= year * 10_000), key=lambda pair: pair[0])
@@ -155,7 +171,7 @@ class Pools:
 
 
 class _Growing:
-    """A library to which the papers of a year are added as they appear."""
+    """A library that receives the papers of a year as they appear."""
 
     def __init__(self, library: Library, year: int, coming: list[tuple[int, Paper]]) -> None:
         self._library = library
@@ -170,16 +186,11 @@ class _Growing:
         return self._library
 
 
-def _both(timeline: Timeline, cutoff: Cutoff) -> Iterator[Paper | Context]:
-    yield from timeline.papers(cutoff)
-    yield from timeline.contexts(cutoff)
-
-
 @lru_cache(maxsize=1)
 def _code() -> str:
-    """A name for the code that makes libraries."""
+    """Fingerprint of the code that builds libraries."""
     state = blake2b(digest_size=8)
-    for name in _MADE_BY:
+    for name in _CODE:
         place = files("citewell").joinpath(name)
         for path in [place] if place.is_file() else sorted(place.iterdir(), key=lambda path: path.name):
             if path.name.endswith(".py"):
@@ -188,10 +199,10 @@ def _code() -> str:
 
 
 def safe_name(name: str) -> str:
-    """A name as a part of a file's name."""
+    """A name in a form that is safe in file names."""
     return "".join(letter if letter.isalnum() or letter in "-_+" else "-" for letter in name)
 
 
-def _made(folder: Path) -> Path:
+def _created(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
