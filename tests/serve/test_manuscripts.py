@@ -49,28 +49,28 @@ def test_positions_in_a_text(served: Served) -> None:
     answer = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB})
     assert answer.status_code == 200
     draft_schemas.Draft.model_validate(answer.json())
-    found = answer.json()
-    assert (found["format"], found["title"]) == ("latex", "Boats and gulls")
-    assert [LATEX[citation["begin"] : citation["end"]] for citation in found["citations"]] == [
+    draft = answer.json()
+    assert (draft["format"], draft["title"]) == ("latex", "Boats and gulls")
+    assert [LATEX[citation["begin"] : citation["end"]] for citation in draft["citations"]] == [
         r"\cite{}",
         r"\cite{reis}",
         r"\cite{nobody}",
     ]
-    assert [citation["gap"] for citation in found["citations"]] == [True, False, False]
-    assert [citation["papers"] for citation in found["citations"]] == [[], ["gulls"], []]
-    assert "TARGETCIT" in found["citations"][0]["context"]
-    assert [(entry["key"], entry["id"]) for entry in found["bibliography"]] == [("reis", "gulls")]
+    assert [citation["gap"] for citation in draft["citations"]] == [True, False, False]
+    assert [citation["papers"] for citation in draft["citations"]] == [[], ["gulls"], []]
+    assert "TARGETCIT" in draft["citations"][0]["context"]
+    assert [(entry["key"], entry["id"]) for entry in draft["bibliography"]] == [("reis", "gulls")]
     assert "root:" not in answer.text
 
 
 def test_an_uploaded_file_returns_its_text(served: Served) -> None:
-    found = sent(served, "draft.tex", LATEX.encode())
-    assert found["text"] == LATEX
-    assert found["citations"][0]["gap"]
+    draft = sent(served, "draft.tex", LATEX.encode())
+    assert draft["text"] == LATEX
+    assert draft["citations"][0]["gap"]
     markdown = "# Boats\n\nGulls are mistaken for boats [@?]. Others count tides [@tides].\n"
-    found = sent(served, "draft.md", markdown.encode())
-    assert (found["format"], found["text"]) == ("markdown", markdown)
-    assert [citation["papers"] for citation in found["citations"]] == [[], ["tides"]]
+    draft = sent(served, "draft.md", markdown.encode())
+    assert (draft["format"], draft["text"]) == ("markdown", markdown)
+    assert [citation["papers"] for citation in draft["citations"]] == [[], ["tides"]]
 
 
 def test_an_uploaded_project_returns_its_files(served: Served) -> None:
@@ -81,17 +81,17 @@ def test_an_uploaded_project_returns_its_files(served: Served) -> None:
         "paper/refs.bib": BIB,
         "paper/fig.png": "x",
     }
-    found = sent(served, "paper.zip", zipped(project))
-    assert found["text"] == main
-    assert set(found["files"]) == {"parts/more.tex", "refs.bib"}
-    inner = [citation for citation in found["citations"] if citation["file"]]
-    assert [found["files"][citation["file"]][citation["begin"] : citation["end"]] for citation in inner] == [r"\cite{?}"]
-    assert [entry["id"] for entry in found["bibliography"]] == ["gulls"]
+    draft = sent(served, "paper.zip", zipped(project))
+    assert draft["text"] == main
+    assert set(draft["files"]) == {"parts/more.tex", "refs.bib"}
+    inner = [citation for citation in draft["citations"] if citation["file"]]
+    assert [draft["files"][citation["file"]][citation["begin"] : citation["end"]] for citation in inner] == [r"\cite{?}"]
+    assert [entry["id"] for entry in draft["bibliography"]] == ["gulls"]
 
 
 def test_chosen_papers_are_inserted_into_text_and_bibliography(served: Served) -> None:
-    found = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB}).json()
-    first, second, _ = found["citations"]
+    draft = served.client.post("/api/draft", json={"text": LATEX, "bibliography": BIB}).json()
+    first, second, _ = draft["citations"]
     choices = [
         {"begin": first["begin"], "end": first["end"], "ids": ["doi:10.1000/harbour", "gulls"]},
         {"begin": second["begin"], "end": second["end"], "ids": ["tides"]},
@@ -118,12 +118,12 @@ def test_check_returns_what_the_command_prints(served: Served, library_folder: P
     done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment())
     known = json.loads(done.stdout)
     answer = served.client.post("/api/check", json={"text": draft, "bibliography": BIB})
-    found = draft_schemas.Findings.model_validate(answer.json())
-    assert found.counts == known["counts"]
-    assert found.counts["missing-key"] == 1
+    report = draft_schemas.Findings.model_validate(answer.json())
+    assert report.counts == known["counts"]
+    assert report.counts["missing-key"] == 1
     for ours, theirs in zip(answer.json()["findings"], known["findings"], strict=True):
         assert {**ours, "file": ""} == {**theirs, "file": ""}
-    (missing,) = (each for each in found.findings if each.kind == "missing-key")
+    (missing,) = (each for each in report.findings if each.kind == "missing-key")
     assert draft[missing.begin : missing.end] == r"\cite{nobody}"
 
 

@@ -201,7 +201,7 @@ def test_of_several_files_the_one_with_the_document_is_opened(page: Any, tmp_pat
 
 
 def test_text_can_be_dragged_into_the_draft(page: Any) -> None:
-    kept = page.evaluate(
+    unhandled = page.evaluate(
         """() => {
           const data = new DataTransfer();
           data.setData("text/plain", "words");
@@ -209,7 +209,7 @@ def test_text_can_be_dragged_into_the_draft(page: Any) -> None:
           return document.getElementById("draft").dispatchEvent(drop);
         }"""
     )
-    assert kept, "dropped text is left to the browser"
+    assert unhandled, "dropped text is left to the browser"
 
 
 def test_a_reload_changes_nothing(open_draft: Any) -> None:

@@ -13,7 +13,7 @@ def _units(text: str) -> int:
 
 
 def test_positions_convert_between_code_points_and_units(page: Any) -> None:
-    found = page.evaluate(
+    results = page.evaluate(
         """async (texts) => {
           const { Offsets } = await import("/static/offsets.js");
           return texts.map((text) => {
@@ -24,7 +24,7 @@ def test_positions_convert_between_code_points_and_units(page: Any) -> None:
         }""",
         TEXTS,
     )
-    for text, places in zip(TEXTS, found, strict=True):
+    for text, places in zip(TEXTS, results, strict=True):
         assert places == [[_units(text[:at]), at] for at in range(len(text) + 1)]
 
 
@@ -37,38 +37,38 @@ def test_marks_stay_on_their_text_after_edits(page: Any) -> None:
         end = chance.randint(begin, len(before))
         after = before[:begin] + "".join(chance.choices("ab \n", k=chance.randrange(5))) + before[end:]
         cases.append([before, after])
-    found = page.evaluate(
+    results = page.evaluate(
         """async (cases) => {
           const { difference, shifted } = await import("/static/edits.js");
           return cases.map(([before, after]) => {
             const edit = difference(before, after);
-            const kept = [];
+            const same = [];
             for (let begin = 0; begin < before.length; begin += 1)
               for (let end = begin + 1; end <= before.length; end += 1)
                 if (end <= edit.begin || begin >= edit.end) {
                   const now = shifted({ begin, end }, edit);
-                  kept.push(before.slice(begin, end) === after.slice(now.begin, now.end));
+                  same.push(before.slice(begin, end) === after.slice(now.begin, now.end));
                 }
-            return [edit, kept.every(Boolean)];
+            return [edit, same.every(Boolean)];
           });
         }""",
         cases,
     )
-    for (before, after), (edit, kept) in zip(cases, found, strict=True):
+    for (before, after), (edit, same) in zip(cases, results, strict=True):
         middle = after[edit["begin"] : edit["end"] + edit["moved"]]
         assert before[: edit["begin"]] + middle + before[edit["end"] :] == after
-        assert kept
+        assert same
 
 
 def test_a_cut_range_is_dropped_and_an_edited_range_grows(page: Any) -> None:
-    found = page.evaluate(
+    results = page.evaluate(
         """async () => {
           const { difference, shifted } = await import("/static/edits.js");
           const edit = difference("one two three", "one 2 three");
           return [[5, 13], [0, 13], [8, 13]].map(([begin, end]) => shifted({ begin, end }, edit));
         }"""
     )
-    assert found == [None, {"begin": 0, "end": 11}, {"begin": 6, "end": 11}]
+    assert results == [None, {"begin": 0, "end": 11}, {"begin": 6, "end": 11}]
 
 
 def test_words_are_highlighted_by_stem(page: Any) -> None:

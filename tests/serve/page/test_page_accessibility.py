@@ -161,10 +161,10 @@ def test_axe_finds_nothing(new_page: Callable[..., Any], server: str, scheme: st
     page = new_page(server, color_scheme=scheme, reduced_motion="reduce")
 
     def check(where: str) -> None:
-        found = Axe().run(page).response["violations"]
-        assert not found, (
+        violations = Axe().run(page).response["violations"]
+        assert not violations, (
             where,
-            [(each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"]) for each in found],
+            [(each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"]) for each in violations],
         )
 
     check("an empty editor")
