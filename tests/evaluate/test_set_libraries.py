@@ -43,6 +43,7 @@ def test_two_evaluations_at_once_build_one_library(tmp_path: Path, cache: Path) 
 
 
 @pytest.mark.parametrize("wait", [0.0, 0.1, 0.3])
+@pytest.mark.slow
 def test_an_evaluation_killed_while_building_starts_again(tmp_path: Path, cache: Path, wait: float) -> None:
     folder = small_set(120).write(tmp_path / "set")
     killed = start(folder)
@@ -59,6 +60,7 @@ def test_an_evaluation_killed_while_building_starts_again(tmp_path: Path, cache:
 
 @pytest.mark.realdata
 @pytest.mark.skipif(not (SHARED / "cs").exists(), reason="needs ../shared/data/cs")
+@pytest.mark.slow
 def test_minimum_figures_on_real_contexts() -> None:
     done = subprocess.run(
         [

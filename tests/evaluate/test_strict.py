@@ -194,6 +194,7 @@ def test_planted_records_change_no_digit(
 
 
 @pytest.mark.parametrize("guarded", [True, False])
+@pytest.mark.slow
 def test_planted_records_change_no_digit_of_the_default_pipeline(
     guarded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +216,7 @@ def test_planted_records_change_no_digit_of_the_default_pipeline(
 @pytest.mark.parametrize(
     ("before", "planted", "guard"), [each for each in PLANTED if each[2]], ids=lambda value: getattr(value, "__name__", None)
 )
+@pytest.mark.slow
 def test_without_the_guard_planted_records_change_rankings(
     before: Callable[[SmallSet], None],
     planted: Callable[[SmallSet], None],
