@@ -216,7 +216,7 @@ def test_another_user_reads_what_a_killed_writer_has_committed(library: Library,
     folder = Path(tempfile.mkdtemp())
     subprocess.run(["cp", "-r", f"{library.folder}/.", str(folder)], check=True)
     killed = (
-        "import os, sys; from pathlib import Path; from citewell.library import schema\n"
+        "import os, sys; from pathlib import Path; from citewell.library.store import schema\n"
         "db = schema.create(Path(sys.argv[1])); db.execute(\"UPDATE papers SET venue = 'In the log'\"); os.kill(os.getpid(), 9)"
     )
     subprocess.run([sys.executable, "-c", killed, str(folder)])

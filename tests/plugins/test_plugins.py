@@ -24,7 +24,10 @@ BIB = "@article{holt2015, title = {Counting boats}, author = {Holt, Mira}, year 
 
 def citewell(*arguments: object, path: Path, library: Path) -> subprocess.CompletedProcess[str]:
     """Run a command with the packages in the folder `path` installed."""
-    settings = {"PYTHONPATH": os.pathsep.join((str(ROOT), str(path))), "CITEWELL_BACKGROUND": "off"}
+    settings = {
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), str(path), os.environ.get("PYTHONPATH")))),
+        "CITEWELL_BACKGROUND": "off",
+    }
     command = [sys.executable, "-m", "citewell", *map(str, arguments), "--library", str(library)]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | settings, timeout=120)
 

@@ -134,7 +134,7 @@ def test_a_damaged_model_is_said_to_be(made_up: Library) -> None:
 
 def test_notes_count_the_papers_that_came_later(made_up: Library) -> None:
     (note,) = Pipeline.of(PaperEmbeddings("made-up")).notes(made_up)
-    assert note.startswith("1 paper was added after 'made-up' was trained_models, so it cannot find it. ")
+    assert note.startswith("1 paper was added after 'made-up' was trained, so it cannot find it. ")
     made_up.remove(["tides"])
     assert Pipeline.of(PaperEmbeddings("made-up")).notes(made_up) == []
 

@@ -43,7 +43,7 @@ def test_an_article() -> None:
 
 def test_entries_inherit_from_a_crossref_that_comes_later() -> None:
     child = next(each for each in papers(taken(bibtex, DATA / "bibtex.bib")) if each.extra["citekey"] == "doe2020first")
-    assert child.title == 'A First "SentenceBoost" Title'
+    assert child.title == 'A First "Quoted" Title'
     assert (child.venue, child.year) == ("Proceedings of the Invented Conference", 2020)
     assert (child.extra["editor"], child.extra["publisher"], child.extra["pages"]) == ("Richard Roe", "Imaginary Press", "1-8")
 

@@ -214,7 +214,7 @@ def load_compiled() -> None:
 
 
 def products_in_numpy(codes: Codes, query: Codes) -> npt.NDArray[np.int32]:
-    """SubPipeline-number inner products, some thousand vectors at a time so that their wider copies stay in the cache.
+    """Integer inner products, some thousand vectors at a time so that their wider copies stay in the cache.
 
     The products of two int8 vectors of up to a thousand components fit the 24 bits that single precision holds exactly.
     """
