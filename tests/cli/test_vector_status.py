@@ -115,7 +115,8 @@ def test_suggest_notes_once_what_its_model_does_not_know(trained: Path, tmp_path
     done = citewell("suggest", draft, "--pipeline", "hyperdoc2vec", "--json", library=trained)
     assert len(json.loads(done.stdout)) == 3
     assert done.stderr == (
-        "citewell: 1 paper was added after 'hyperdoc2vec' was trained, so it cannot find it. Run 'citewell train hyperdoc2vec'.\n"
+        "citewell: 1 paper was added after 'hyperdoc2vec' was trained, so it cannot find it."
+        " Run 'citewell train hyperdoc2vec'.\n"
     )
     assert citewell("suggest", draft, "--pipeline", "bm25", library=trained).stderr == ""
 
