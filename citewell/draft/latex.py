@@ -13,10 +13,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from citewell.draft import tex_commands, tex_front
+from citewell.draft import markdown, tex_commands, tex_front
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.builder import Block, DraftBuilder, without_marks
-from citewell.draft.files import Folder
+from citewell.draft.files import DraftSource
 from citewell.draft.gaps import GAP, asks_for_citation, is_key, placeholder_note
 from citewell.draft.plain import copy_with_gaps
 from citewell.draft.source_text import SourceText
@@ -57,19 +57,23 @@ _LATEX = re.compile(
 )
 
 
-def looks_like(text: str) -> bool:
-    """Whether a text is LaTeX."""
-    return bool(_LATEX.search(text))
+PRIORITY = 30
+SUFFIXES = (".tex", ".ltx", ".latex")
 
 
-def read(text: str, folder: Folder) -> Draft:
-    """The draft that a LaTeX document is, with what `folder` holds of it."""
-    source = expand(text, folder, tex_commands.is_known)
-    reader = _Reader(source)
+def matches(source: DraftSource) -> bool:
+    """Whether a manuscript is LaTeX: by its suffix, or by its commands unless it is a Markdown file, which may contain some."""
+    return source.suffix in SUFFIXES or (source.suffix not in markdown.SUFFIXES and bool(_LATEX.search(source.text)))
+
+
+def read(source: DraftSource) -> Draft:
+    """The draft in a LaTeX document, with the files that it includes and its bibliography."""
+    folder = source.folder
+    reader = _Reader(expand(source.text, folder, tex_commands.is_known))
     reader.walk()
     draft = reader.builder.build()
     read_bibliography(draft, reader.resources, folder)
-    if not draft.bibliography and (formatted := folder.formatted()) is not None:
+    if not draft.bibliography and (formatted := folder.formatted_bibliography()) is not None:
         draft.sources[formatted[0]] = formatted[1]
         tex_front.take_items(draft, SourceText.of(formatted[1], formatted[0]), 0, len(formatted[1]))
     return draft

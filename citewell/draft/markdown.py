@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from citewell.draft import front_matter, tex_commands
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.builder import Block, DraftBuilder, without_marks
-from citewell.draft.files import Folder
+from citewell.draft.files import DraftSource, Folder
 from citewell.draft.gaps import GAP, asks_for_citation, bracket_note, is_key
 from citewell.draft.plain import copy_with_gaps
 from citewell.draft.source_text import MappedText, SourceText, concatenate
@@ -82,11 +82,14 @@ _ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
 _SUMMARY = re.compile(r"summary", re.IGNORECASE)
 """What some journals have for an abstract; it is a part of the text too."""
 _LONGEST = 3000
+PRIORITY = 20
+SUFFIXES = (".md", ".qmd", ".rmd", ".markdown")
 
 
-def looks_like(text: str) -> bool:
-    """Whether a text is Markdown rather than plain text."""
-    return bool(
+def matches(source: DraftSource) -> bool:
+    """Whether a manuscript is Markdown: by its suffix, a YAML header, a heading or a citation."""
+    text = source.text
+    return source.suffix in SUFFIXES or bool(
         _FRONT.match(text)
         or re.search(r"^#{1,6} \S", text, re.MULTILINE)
         or re.search(r"\[[^\[\]\n]{0,200}(?<!\w)@[\w{?]", text)
@@ -98,8 +101,9 @@ def at_key(key: str) -> str:
     return f"@{key}" if _PLAIN_KEY.fullmatch(key) else f"@{{{key}}}"
 
 
-def read(text: str, folder: Folder) -> Draft:
-    """The draft that a Markdown document is, with what `folder` holds of it."""
+def read(source: DraftSource) -> Draft:
+    """The draft in a Markdown document, with the files that it includes and its bibliography."""
+    text, folder = source.text, source.folder
     front = _FRONT.match(text)
     title_block = None if front else _TITLE_BLOCK.match(text)
     draft = Draft(format="markdown")

@@ -148,7 +148,7 @@ def test_a_patch_keeps_the_encoding_and_says_what_changes(tmp_path: Path) -> Non
     path = tmp_path / "latin.tex"
     path.write_bytes("Gr\u00fc\u00dfe [?]\r\nEnde".encode("latin-1"))
     change = Change.of(path, "Gr\u00fc\u00dfe \\cite{k}\r\nEnde")
-    assert "".join(change.diff()).splitlines()[3:] == [
+    assert change.diff().splitlines()[3:] == [
         "-Gr\u00fc\u00dfe [?]",
         "+Gr\u00fc\u00dfe \\cite{k}",
         " Ende",
@@ -156,7 +156,7 @@ def test_a_patch_keeps_the_encoding_and_says_what_changes(tmp_path: Path) -> Non
     ]
     change.write()
     assert path.read_bytes() == "Gr\u00fc\u00dfe \\cite{k}\r\nEnde".encode("latin-1")
-    with pytest.raises(CitewellError, match="meanwhile"):
+    with pytest.raises(CitewellError, match="in the meantime"):
         change.write()
     with pytest.raises(CitewellError, match="UTF-8"):
         Change.of(path, "\u2603")
@@ -166,9 +166,7 @@ def test_a_patch_is_one_that_patch_can_apply(tmp_path: Path) -> None:
     path = tmp_path / "draft.tex"
     path.write_text(LATEX)
     change = Change.of(path, filled(LATEX, "latex", "k"))
-    done = subprocess.run(
-        ["git", "apply", "--unsafe-paths", "-p0", "--directory=/", "-"], input="".join(change.diff()), text=True
-    )
+    done = subprocess.run(["git", "apply", "--unsafe-paths", "-p0", "--directory=/", "-"], input=change.diff(), text=True)
     assert done.returncode == 0 and path.read_bytes() == change.new
 
 
