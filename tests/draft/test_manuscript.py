@@ -167,3 +167,12 @@ def test_missing_files_are_reported(library: Path, draft: Path) -> None:
     done = citewell("suggest", draft, "--task", "global", "-k", 1, "--library", library, "--pipeline", "fast", "--json")
     assert "refers to files that do not exist: refs" in done.stderr
     assert all(each["id"] for each in json.loads(done.stdout)["cites"]), "the library knows the keys by itself"
+
+
+def test_features_and_scores_are_shown_only_under_explain(library: Path) -> None:
+    query = ("suggest", "--context", "topic models such as latent Dirichlet allocation [?]", "-k", 1, "--library", library)
+    plain, explained = (citewell(*query, *flags).stdout for flags in ((), ("--explain",)))
+    assert "score:" not in plain and "score:" in explained
+    assert len(explained.splitlines()) > len(plain.splitlines())
+    results = json.loads(citewell(*query, "--json").stdout)
+    assert isinstance(results["notes"], list) and any(reason["detail"] for reason in results["suggestions"][0]["reasons"])
