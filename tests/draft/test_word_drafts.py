@@ -136,7 +136,7 @@ def test_a_damaged_file_is_one_line_that_says_what_to_do(tmp_path: Path) -> None
     for data in (whole.replace(b"word/document.xml", b"word/elsewhere.xml"), whole[: len(whole) // 2]):
         with pytest.raises(CitewellError, match="save"):
             opened(tmp_path, data)
-    with pytest.raises(CitewellError, match="save it anew"):
+    with pytest.raises(CitewellError, match="save it again"):
         opened(tmp_path, word.docx("<w:p>"))
 
 
