@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "paper.tex"
 
 
-def test_what_a_manuscript_knows_of_itself(path: Path, tiny: Library) -> None:
+def test_attributes_of_a_manuscript(path: Path, tiny: Library) -> None:
     manuscript = Manuscript(str(path), tiny)
     assert [gap.place.line for gap in manuscript.gaps] == [5, 6]
     assert manuscript.cited == {"harbour": "harbour", "nobody": None} and manuscript.known == ["harbour"]
