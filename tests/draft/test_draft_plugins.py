@@ -61,10 +61,11 @@ def test_a_reader_of_another_package(package: Path, tmp_path: Path, caplog: pyte
     assert [record.getMessage().count("\n") for record in caplog.records] == [0] and "typst-drafts" in caplog.text
 
 
-def test_a_reader_that_fails_gets_one_line(package: Path, tmp_path: Path) -> None:
+def test_a_reader_that_fails_gets_one_line(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "paper.bad"
     path.write_text("Anything.")
-    command = [sys.executable, "-m", "citewell", "check", str(path), "--no-suggestions", "--library", str(tmp_path / "none")]
+    monkeypatch.setenv("CITEWELL_LIBRARY", str(tmp_path / "none"))
+    command = [sys.executable, "-m", "citewell", "check", str(path), "--no-suggestions"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr
     assert "the draft 'bad' of the package typst-drafts does not work (KeyError: 'lost')" in done.stderr

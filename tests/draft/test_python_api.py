@@ -17,7 +17,7 @@ TEX = r"""\documentclass{article}
 \begin{document}
 \title{Counting boats from a pier}
 \section{Introduction}
-Boats were first counted in the harbour~\cite{harbour,nobody}. Gulls are often mistaken for boats~\cite{}.
+Boats were first counted in the harbour~\cite{harbour,nobody}. Gulls as a source of error, by their wings~\cite{}.
 Tides move the boats~[?].
 
 This paragraph about the counting of boats from piers cites nothing.
@@ -59,7 +59,7 @@ def test_patches_are_shown_then_written(path: Path, tiny: Library) -> None:
     manuscript = Manuscript(path, tiny)
     patch = manuscript.accept("1=gulls", "2", pipeline="bm25")
     assert [change.path.name for change in patch.changes] == ["refs.bib", "paper.tex"] and set(patch.keys) == {"gulls", "tides"}
-    assert path.read_text() == TEX and f"mistaken for boats~\\cite{{{patch.keys['gulls']}}}." in patch.diff()
+    assert path.read_text() == TEX and f"by their wings~\\cite{{{patch.keys['gulls']}}}." in patch.diff()
     patch.write()
     again = Manuscript(path, tiny)
     assert again.gaps == [] and again.known == ["harbour", "gulls", "tides"]
