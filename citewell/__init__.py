@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from citewell.draft.manuscript import Manuscript
+    from citewell.draft.manuscript import Manuscript, check
     from citewell.errors import CitewellError
     from citewell.library.library import Library
     from citewell.papers import Context, Draft, Paper, Query, Reason, Reference, Suggestion
@@ -39,6 +39,7 @@ __all__ = [
     "Reference",
     "Results",
     "Suggestion",
+    "check",
     "prepare",
     "search",
     "suggest",
@@ -50,6 +51,7 @@ _MODULES = {
     "Manuscript": "draft.manuscript",
     "Pipeline": "pipeline.pipeline",
     "Results": "pipeline.results",
+    "check": "draft.manuscript",
     "prepare": "pipeline.api",
     "search": "pipeline.api",
     "suggest": "pipeline.api",

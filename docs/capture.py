@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from citewell import demo
-from citewell.cli.suggest import Answer, print_tables
+from citewell.cli.suggest import print_tables
 from citewell.library import Library
 from citewell.papers import Query
 from citewell.pipeline.registry import pipeline
@@ -31,7 +31,7 @@ def picture() -> str:
         console.print(
             f'$ citewell suggest -k 3 --context "{_GAP.replace("TARGETCIT", "[?]")}"\n', highlight=False, markup=False
         )
-        print_tables([Answer(query, best.suggest(library, query, 3))], console)
+        print_tables([(None, best.suggest(library, query, 3))], console=console)
         library.close()
     # rich refers to fonts on another host. Without them the picture uses the fixed-width font of the reader.
     return re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title="citewell"), flags=re.DOTALL)

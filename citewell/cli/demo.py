@@ -9,7 +9,7 @@ import click
 
 from citewell import demo
 from citewell.cli.options import json_option, print_json
-from citewell.cli.suggest import Answer, answers_as_json, print_tables
+from citewell.cli.suggest import answers_as_json, print_tables
 from citewell.draft.manuscript import Manuscript
 from citewell.library.library import Library
 from citewell.pipeline.registry import pipeline
@@ -37,16 +37,16 @@ def command(folder: Path, size: int, as_json: bool) -> None:
         (folder / name).write_bytes(demo.path(name).read_bytes())
     best = pipeline()
     best.prepare(library)
-    manuscript = Manuscript.open(draft, library)
-    answers = [Answer(each.query, best.suggest(library, each.query, size), each, manuscript) for each in manuscript.asked()]
+    manuscript = Manuscript(draft, library)
+    answers = manuscript.suggest(best, size)
     if as_json:
-        print_json(answers_as_json(answers))
+        print_json(answers_as_json(answers, manuscript))
         return
     counts = library.store.counts()
     click.echo(
         f"{counts['papers']:,} papers with {counts['citations']:,} citations in {library.folder} ({outcome.new_papers:,} new)\n"
     )
-    print_tables(answers)
+    print_tables(answers, manuscript)
     click.echo("Try it yourself:")
     program = "python -m citewell" if sys.argv[0].endswith(".py") else sys.argv[0]
     for line in (

@@ -1,10 +1,9 @@
-"""``citewell suggest``: what to cite in a draft, at a gap in a sentence, or in a paragraph that is only begun."""
+"""``citewell suggest``: what to cite in a draft, at a gap in a sentence, or in a paragraph."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,64 +11,62 @@ import click
 
 from citewell import serialize
 from citewell.cli.options import byline, filter_options, json_option, library_option, print_json, tell, warn
-from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.papers import TARGET_MARK, Place, Query
-from citewell.pipeline.pipeline import Pipeline
+from citewell.papers import TARGET_MARK, Query
 from citewell.pipeline.registry import DEFAULT, pipeline
 from citewell.pipeline.results import Results
+from citewell.progress import Progress
 from citewell.text.citation_contexts import shorten_context
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
+    from citewell.cli.progress import Bar
     from citewell.draft.manuscript import Manuscript
     from citewell.draft.queries import DraftQuery
 
 _FORMATS = ("table", "json", "bibtex", "ris", "csl")
+_MAX_QUOTE = 280
+"""Length of a quoted sentence in characters."""
 
-
-@dataclass(slots=True)
-class Answer:
-    """A question, what of the draft it is about, and what was found."""
-
-    query: Query
-    suggestions: Results
-    asked: DraftQuery | None = None
-    manuscript: Manuscript | None = None
+Answer = tuple["DraftQuery | None", Results]
+"""The results of a query, and the place of the draft that they are for; None where there is no draft."""
 
 
 @click.command("suggest")
 @click.argument("draft", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--title", default="", help="Title of what you are writing.")
-@click.option("--abstract", default="", help="Its abstract, or any text that says what it is about.")
-@click.option("--context", default="", help=f"The text round a missing citation; {TARGET_MARK} or [?] may mark the place.")
-@click.option("--topic", default="", help="The topic sentence of a paragraph whose citations are wanted.")
-@click.option("--author", "authors", multiple=True, help="Who writes it: people cite themselves and what they cited before.")
+@click.option("--title", default="", help="Title of your manuscript.")
+@click.option("--abstract", default="", help="Its abstract, or any text about its topic.")
+@click.option("--context", default="", help=f"Text around a missing citation; {TARGET_MARK} or [?] can mark the place.")
+@click.option("--topic", default="", help="Topic sentence of a paragraph that needs citations.")
+@click.option("--author", "authors", multiple=True, help="An author of the manuscript (repeatable); improves the ranking.")
 @click.option(
     "--task",
     type=click.Choice(["global", "local", "paragraph"]),
-    help="Of a draft, only this; default: the whole, every gap, every paragraph that cites nothing.",
+    help="Suggest only for the whole draft (global), its gaps (local) or its paragraphs without citations (paragraph).",
 )
-@click.option(
-    "--pipeline", "name", default=DEFAULT, show_default=True, help="How to find papers; 'citewell pipelines' lists them."
-)
-@click.option("-k", "size", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many papers.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="table", show_default=True, help="What to print.")
+@click.option("--pipeline", "name", default=DEFAULT, show_default=True, help="Pipeline; 'citewell pipelines' lists them.")
+@click.option("-k", "size", default=10, show_default=True, type=click.IntRange(1, 1000), help="Number of papers per place.")
+@click.option("--format", "format", type=click.Choice(_FORMATS), default="table", show_default=True, help="Output format.")
+@click.option("--explain", is_flag=True, help="Show the features and scores behind each suggestion.")
 @click.option(
     "--bib",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The draft's bibliography, and where entries go; default: the .bib file that the draft names.",
+    help="Bibliography of the draft, to which entries are added (default: the .bib file that the draft names).",
 )
 @click.option(
     "--accept",
+    "choices",
     multiple=True,
-    metavar="WHAT",
-    help="Cite in DRAFT, as a patch to look at: best (each gap's first suggestion), GAP, GAP#RANK or GAP=ID (repeatable).",
+    metavar="CHOICE",
+    help="Cite in DRAFT and show the patch: best (first suggestion for each gap), GAP, GAP#RANK or GAP=ID (repeatable).",
 )
-@click.option("--take", multiple=True, metavar="ID", help="Put this paper into the bibliography, cited nowhere (repeatable).")
-@click.option("--write", is_flag=True, help="Write what --accept and --take change, instead of showing it.")
+@click.option(
+    "--take", "add", multiple=True, metavar="ID", help="Add a paper to the bibliography without citing it (repeatable)."
+)
+@click.option("--write", is_flag=True, help="Write the changes of --accept and --take instead of showing them.")
 @filter_options
 @library_option
 @json_option
@@ -83,181 +80,181 @@ def command(
     task: str | None,
     name: str,
     size: int,
-    form: str,
+    format: str,
+    explain: bool,
     bib: Path | None,
-    accept: tuple[str, ...],
-    take: tuple[str, ...],
+    choices: tuple[str, ...],
+    add: tuple[str, ...],
     write: bool,
     library: Library,
     as_json: bool,
     **filters: Any,
 ) -> None:
-    """Suggest papers to cite, each with the reasons for it.
+    """Suggest papers to cite, with reasons.
 
-    DRAFT is LaTeX, Markdown (also Quarto and R Markdown), Word or plain text. Gaps are marked by \\cite{}, \\cite{?}, [@?],
-    [?], [CITATION], \\todo{cite ...}, or in Word by a comment or a highlight. What it cites already is not suggested again.
+    DRAFT is LaTeX, Markdown (including Quarto and R Markdown), Word or plain text. Mark gaps with \\cite{}, \\cite{?}, [@?],
+    [?], [CITATION] or \\todo{cite ...}, in Word with a comment or a highlight. Papers that DRAFT cites are not suggested again.
 
     \b
         citewell suggest paper.tex
-        citewell suggest paper.tex --accept best             # shows the patch
+        citewell suggest paper.tex --accept best             # show the patch
         citewell suggest paper.tex --accept 2=arxiv:1810.04805 --write
         citewell suggest --title "Citation recommendation" --abstract "We rank papers ..."
         citewell suggest --context "Topic models such as latent Dirichlet allocation [?] are"
     """
-    given = (filters["since"], filters["before"], filters["venue"], list(filters["exclude"]), list(authors))
+    fields = {**filters, "exclude": list(filters["exclude"])}
+    if authors:
+        fields["authors"] = list(authors)
     if draft is None:
-        if bib or accept or take or write:
-            raise click.UsageError("--bib, --accept, --take and --write are for a draft file; name one")
-        queries = [_from_options(title, abstract, context, topic)]
-        _filter(queries, *given)
+        if bib or choices or add or write:
+            raise click.UsageError("--bib, --accept, --take and --write need a draft file")
+        query = _query(title, abstract, context, topic, fields)
         warn(library)
-        chosen = pipeline(name)
-        answers = [Answer(query, chosen.suggest(library, query, size)) for query in queries]
-        tell(chosen.notes(library))
+        manuscript = None
+        answers: list[Answer] = [(None, pipeline(name).suggest(library, query, size))]
     else:
-        from citewell.cli.apply import take_over
+        from citewell.cli.apply import accept
+        from citewell.cli.progress import Bar
         from citewell.draft.manuscript import Manuscript
 
         if title or abstract or context or topic:
             raise click.UsageError("give a draft file or --title/--abstract/--context/--topic, not both")
-        manuscript = Manuscript.open(draft, library, bib)
-        tell(manuscript.notes())
-        asked = manuscript.asked(task)
-        _filter([each.query for each in asked], *given)
+        manuscript = Manuscript(draft, library, bib)
+        tell(manuscript.notes)
         warn(library)
-        if accept or take or write:
-            take_over(manuscript, asked, accept, take, name, write, as_json)
+        if choices or add or write:
+            accept(manuscript, choices, add, name, write, as_json, fields)
             return
-        if not asked:
-            raise CitewellError(f"{draft} has {_NOTHING[task or '']}")
-        chosen = pipeline(name)
-        answers = _answered(manuscript, asked, chosen, size)
-        tell(chosen.notes(library))
-    _print(answers, "json" if as_json else form)
+        with Bar() as bar:
+            answers = [(place, results) for place, results in manuscript.suggest(name, size, task, _Shown(bar), **fields)]
+    tell(dict.fromkeys(note for _, results in answers for note in results.notes))
+    _print(answers, manuscript, "json" if as_json else format, explain)
 
 
-_QUOTE_WIDTH = 280
-_NOTHING = {
-    "": "nothing to go by; put its title on the first line and the text below it",
-    "global": "nothing to go by; put its title on the first line and the text below it",
-    "local": "no gap to fill; mark the places where a citation is missing with [?]",
-    "paragraph": "no paragraph that cites nothing; ask for the whole with --task global, or for gaps with --task local",
-}
+class _Shown(Progress):
+    """The progress of a draft's places in a bar."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
+        self._bar.asking(total or 0)
+
+    def advance(self, count: int = 1) -> None:
+        self._bar.asked(count)
 
 
-def _answered(manuscript: Manuscript, asked: Sequence[DraftQuery], chosen: Pipeline, size: int) -> list[Answer]:
-    """What is found for each question of a draft, which may have hundreds."""
-    from citewell.cli.progress import Bar
-
-    answers = []
-    with Bar() as bar:
-        bar.asking(len(asked))
-        for each in asked:
-            answers.append(Answer(each.query, chosen.suggest(manuscript.library, each.query, size), each, manuscript))
-            bar.asked(1)
-    return answers
-
-
-def _filter(
-    queries: Sequence[Query], since: int | None, before: int | None, venue: str, exclude: list[str], authors: list[str]
-) -> None:
-    for query in queries:
-        query.since, query.before, query.venue, query.exclude = since, before, venue, exclude
-        query.authors = authors or query.authors
-
-
-def _from_options(title: str, abstract: str, context: str, topic: str) -> Query:
+def _query(title: str, abstract: str, context: str, topic: str, fields: dict[str, Any]) -> Query:
     if context and topic:
-        raise click.UsageError("give --context (a gap in a sentence) or --topic (a paragraph to come), not both")
+        raise click.UsageError("give --context (for a gap) or --topic (for a paragraph), not both")
     if not (title or abstract or context or topic):
-        raise click.UsageError("say what you are writing: a draft file, or --title/--abstract, --context or --topic")
+        raise click.UsageError("give a draft file, or --title and --abstract, --context or --topic")
     task = "local" if context else "paragraph" if topic else "global"
-    return Query(task, title, abstract, context.replace("[?]", TARGET_MARK) or topic)
+    return Query(task, title, abstract, context.replace("[?]", TARGET_MARK) or topic, **fields)
 
 
-def _print(answers: Sequence[Answer], form: str) -> None:
-    if form == "json":
-        print_json(answers_as_json(answers))
-    elif form == "table":
-        print_tables(answers)
+def _print(answers: Sequence[Answer], manuscript: Manuscript | None, format: str, explain: bool) -> None:
+    if format == "json":
+        print_json(answers_as_json(answers, manuscript))
+    elif format == "table":
+        print_tables(answers, manuscript, explain)
     else:
         from citewell.export import write
 
-        papers = {s.paper.id: s.paper for answer in answers for s in answer.suggestions}
-        write(papers.values(), form, sys.stdout)
+        papers = {suggestion.paper.id: suggestion.paper for _, results in answers for suggestion in results}
+        write(papers.values(), format, sys.stdout)
 
 
-def answers_as_json(answers: Sequence[Answer]) -> object:
-    """One object, or a list of them where a draft has several places to fill."""
-    results = [_result(answer) for answer in answers]
-    return results[0] if len(results) == 1 else results
+def answers_as_json(answers: Sequence[Answer], manuscript: Manuscript | None = None) -> object:
+    """One object, or a list of objects where a draft has several places."""
+    objects = [_as_json(place, results, manuscript) for place, results in answers]
+    return objects[0] if len(objects) == 1 else objects
 
 
-def _result(answer: Answer) -> dict[str, Any]:
-    result = serialize.results(answer.suggestions)
-    if answer.asked is None or answer.manuscript is None:
+def _as_json(draft_query: DraftQuery | None, results: Results, manuscript: Manuscript | None) -> dict[str, Any]:
+    result = serialize.results(results)
+    if manuscript is None or draft_query is None:
         return result
-    manuscript = answer.manuscript
-    result["query"]["known"] = answer.query.known
-    if (place := answer.asked.place) is not None:
-        result["place"] = _place(manuscript, place)
-    if answer.asked.gap is not None:
-        result |= {"gap": manuscript.gap_number(answer.asked.gap), "note": answer.asked.gap.note}
-    if answer.query.task == "global":
-        result["cites"] = [{"key": key, "id": manuscript.cited.get(key)} for key in manuscript.cited_keys()]
+    result["query"]["known"] = results.query.known
+    if (place := draft_query.place) is not None:
+        result["place"] = {
+            "file": str(manuscript.file(place)),
+            "line": place.line,
+            "begin": place.begin,
+            "end": place.end,
+            "text": manuscript.draft.sources[place.file][place.begin : place.end],
+        }
+    if draft_query.gap is not None:
+        result |= {"gap": draft_query.number, "note": draft_query.gap.note}
+    if results.query.task == "global":
+        result["cites"] = [{"key": key, "id": paper} for key, paper in manuscript.cited.items()]
     return result
 
 
-def _place(manuscript: Manuscript, place: Place) -> dict[str, Any]:
-    written = manuscript.draft.sources[place.file][place.begin : place.end]
-    return {
-        "file": str(manuscript.path_of(place.file)),
-        "line": place.line,
-        "begin": place.begin,
-        "end": place.end,
-        "text": written,
-    }
-
-
-def print_tables(answers: Sequence[Answer], console: Console | None = None) -> None:
-    """One table a query, for people."""
+def print_tables(
+    answers: Sequence[Answer],
+    manuscript: Manuscript | None = None,
+    explain: bool = False,
+    console: Console | None = None,
+) -> None:
+    """A table of suggestions for each place."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = console or Console()
-    manuscript = next((answer.manuscript for answer in answers if answer.manuscript is not None), None)
-    if manuscript is not None and (said := manuscript.cites()):
-        console.print(Text(said), "\n", style="dim")
-    for answer in answers:
-        console.print(Text(_heading(answer)), style="bold")
-        if not answer.suggestions:
-            console.print("  nothing in the library matches\n")
-            continue
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), show_header=False)
-        table.add_column(justify="right", style="cyan", no_wrap=True)
-        table.add_column(ratio=3)
-        table.add_column(ratio=2)
-        for s in answer.suggestions:
-            paper = Text.assemble((s.paper.title or s.paper.id, "bold"), "\n", (byline(s.paper), ""), "\n", (s.paper.id, "dim"))
-            quotes = [f"“{shorten_context(sentence.text, _QUOTE_WIDTH)}”" for sentence in s.sentences]
-            reasons = [reason.text for reason in s.reasons if not reason.detail]
-            table.add_row(str(s.rank), paper, Text("\n".join((*quotes, *reasons))))
-        console.print(table)
-        console.print()
+    if manuscript is not None and (line := _cited_line(manuscript)):
+        console.print(Text(line), "\n", style="dim")
+    for place, results in answers:
+        console.print(Text(_heading(place, results.query, manuscript)), style="bold")
+        if results:
+            console.print(_table(results, explain))
+            console.print()
+        else:
+            console.print("  No paper in the library matches.\n")
 
 
-def _heading(answer: Answer) -> str:
-    query, at = answer.query, ""
-    if answer.asked is not None and answer.manuscript is not None and (place := answer.asked.place) is not None:
-        gap = answer.asked.gap
-        number = f"Gap {answer.manuscript.gap_number(gap)}, " if gap is not None else ""
+def _table(results: Results, explain: bool) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0), show_header=False)
+    table.add_column(justify="right", style="cyan", no_wrap=True)
+    table.add_column(ratio=3)
+    table.add_column(ratio=2)
+    for each in results:
+        title, name = (each.paper.title or each.paper.id, "bold"), (each.paper.id, "dim")
+        paper = Text.assemble(title, "\n", (byline(each.paper), ""), "\n", name)
+        lines = [Text(reason.text) for reason in each.reasons if not reason.detail]
+        lines += [Text(f"“{shorten_context(sentence.text, _MAX_QUOTE)}”", style="italic") for sentence in each.sentences]
+        if explain:
+            details = [reason.text for reason in each.reasons if reason.detail]
+            lines += [Text(line, style="dim") for line in (*details, f"score: {each.score:.4f}")]
+        table.add_row(str(each.rank), paper, Text("\n").join(lines))
+    return table
+
+
+def _cited_line(manuscript: Manuscript) -> str:
+    """What the draft cites, in one line; empty where it cites nothing."""
+    cited = manuscript.cited
+    if not cited:
+        return ""
+    count = f"{len(cited)} work{'s' if len(cited) != 1 else ''}"
+    known = [key for key, paper in cited.items() if paper is not None]
+    if not known:
+        return f"The draft cites {count}; the library has none of them."
+    return f"The draft cites {count}. The library has {len(known)}, which are not suggested again: {', '.join(known)}"
+
+
+def _heading(place: DraftQuery | None, query: Query, manuscript: Manuscript | None) -> str:
+    gap = place.gap if place is not None else None
+    at = ""
+    if place is not None and place.place is not None and manuscript is not None:
+        number = f"Gap {place.number}, " if gap is not None else ""
         note = f" ({gap.note})" if gap is not None and gap.note else ""
-        at = f"{number}{answer.manuscript.path_of(place.file)}:{place.line}{note}: "
+        at = f"{number}{manuscript.file(place.place)}:{place.place.line}{note}: "
     match query.task:
         case "local":
-            gap = answer.asked.gap if answer.asked is not None else None
-            return f"{at or 'At the gap: '}{shorten_context(gap.context if gap is not None else query.context)}"
+            return f"{at or 'Gap: '}{shorten_context(gap.context if gap is not None else query.context)}"
         case "paragraph":
-            return f"{at}For the paragraph: {shorten_context(query.context)}"
-    return f"For the whole of: {query.title or shorten_context(query.abstract)}"
+            return f"{at}Paragraph: {shorten_context(query.context)}"
+    return f"Whole draft: {query.title or shorten_context(query.abstract)}"

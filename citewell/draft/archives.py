@@ -1,4 +1,4 @@
-"""Zip archives that somebody has sent: Word files, and projects."""
+"""Zip archives from users: Word files, and zipped projects."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import zipfile
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def archive(data: bytes) -> zipfile.ZipFile:
-    """The archive; raises `zipfile.BadZipFile` where it is damaged, or packed otherwise than everybody packs.
+def open_archive(data: bytes) -> zipfile.ZipFile:
+    """The archive; raises `zipfile.BadZipFile` where it is damaged or uses another compression than Deflate.
 
-    What is packed by bzip2 or LZMA Python unpacks a piece at a time, however much that piece stands for: a few hundred bytes
-    may be gigabytes. Of what is packed by Deflate it unpacks as much as is asked for.
+    Python unpacks bzip2 and LZMA block by block, and a block of a few hundred bytes can expand to gigabytes. Deflate is
+    unpacked only as far as the caller reads.
     """
     try:
-        found = zipfile.ZipFile(io.BytesIO(data))
-    except (ValueError, NotImplementedError, EOFError) as error:  # a name that is no text, a version that nobody has yet
+        opened = zipfile.ZipFile(io.BytesIO(data))
+    except (ValueError, NotImplementedError, EOFError) as error:  # an undecodable name, an unknown version of the format
         raise zipfile.BadZipFile(str(error)) from None
-    for each in found.infolist():
+    for each in opened.infolist():
         if each.compress_type not in _METHODS:
-            raise zipfile.BadZipFile(f"{each.filename[:80]!r} is not packed by Deflate")
-    return found
+            raise zipfile.BadZipFile(f"{each.filename[:80]!r} is not compressed with Deflate")
+    return opened

@@ -1,7 +1,7 @@
-"""An audit of a draft: what it states without a citation, and where its citations, its bibliography and the library disagree.
+"""Audits a draft: uncited claims, and problems with its citation keys, its bibliography and their agreement with the library.
 
-A draft and a library go in, findings come out, by kind and then by place; nothing is printed or changed. What is told of a
-sentence is a guess (`citewell.models.claims`), what is told of keys and entries is not.
+The findings come by kind, then by place; nothing is printed or changed. Whether a sentence needs a citation is a prediction
+(`citewell.models.claims`); findings about keys and entries are facts.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from citewell.draft.queries import abstract_or_opening, is_uncited_section
-from citewell.draft.resolve import resolve_keys
 from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years, title_key
 from citewell.models.claims import Claims, Passage, judged
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Paper, Paragraph, Place, Query, Suggestion
-from citewell.pipeline.pipeline import Pipeline
 from citewell.text.names import families
 
 LEVELS = ("note", "warning", "error")
@@ -28,27 +26,27 @@ KINDS = {
     "disagrees": "warning",
     "never-cited": "note",
 }
-"""Each kind of finding, and how bad it is."""
-ABOUT = {
-    "uncited-claim": "A sentence that calls for a citation has none",
-    "missing-key": "A key is cited that no entry of the bibliography has",
-    "duplicate-entry": "Two entries of the bibliography are one work",
-    "disagrees": "An entry of the bibliography says otherwise than the library",
+"""Each kind of finding, and its level."""
+DESCRIPTIONS = {
+    "uncited-claim": "A sentence needs a citation and has none",
+    "missing-key": "A cited key has no entry in the bibliography",
+    "duplicate-entry": "Two entries of the bibliography describe the same work",
+    "disagrees": "An entry of the bibliography disagrees with the library",
     "never-cited": "An entry of the bibliography is never cited",
 }
-_STOP = re.compile(r"\s*[.!?\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*\s*$")
+_SENTENCE_END = re.compile(r"\s*[.!?\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*\s*$")
 _ENTRY = re.compile(r"^[ \t]*@(?!(?:comment|string|preamble)\b)\w+\s*[{(]\s*([^\s,{}()=]+)\s*,", re.MULTILINE | re.IGNORECASE)
 _ALIASES = re.compile(r"[,{\s]ids\s*=\s*[{\"]([^{}\"]*)[}\"]", re.IGNORECASE)
-"""Further names of an entry, in biblatex."""
-_NEEDED = re.compile(r"[,{\s](?:crossref|xref|xdata|related|entryset)\s*=\s*[{\"]([^{}\"]*)[}\"]", re.IGNORECASE)
+"""Other names of an entry, in biblatex."""
+_CROSS_REFERENCES = re.compile(r"[,{\s](?:crossref|xref|xdata|related|entryset)\s*=\s*[{\"]([^{}\"]*)[}\"]", re.IGNORECASE)
 """Entries that an entry takes something from."""
-_NEAR = 0.8
-"""So alike a key must be to one that is there, to be a slip."""
-_HINTS = 20
-"""Where more keys are missing it is no slip, and looking for each takes long."""
+_SIMILAR = 0.8
+"""Minimum similarity between a missing key and an existing one to suggest a typing error."""
+_MAX_HINTS = 20
+"""With more missing keys these are not typing errors, and the comparison would take long."""
 _WORD = re.compile(r"[^\W_]+")
 _SAME_WORDS = 0.6
-"""Titles of one work share so many of the words of the shorter."""
+"""Two titles of one work share at least this part of the words of the shorter one."""
 _PREPRINTS = (
     "doi:10.48550/",
     "doi:10.1101/",
@@ -58,28 +56,29 @@ _PREPRINTS = (
     "doi:10.20944/",
     "doi:10.26434/",
 )
-"""DOIs of preprints: a work may have one beside that of its journal."""
+"""DOIs of preprints: a work may have one in addition to that of its journal."""
 
 
 @dataclass(slots=True)
 class Finding:
-    """One thing that a writer may want to mend."""
+    """One thing that the author may want to fix."""
 
     kind: str
     """A key of `KINDS`."""
     message: str
     place: Place
     key: str = ""
-    """Of the entry that it is about."""
+    """The key of the entry that the finding is about."""
     score: float | None = None
-    """Of a sentence, how likely it calls for a citation."""
+    """For a sentence, the probability that it needs a citation."""
     context: str = ""
-    """Of a sentence, the text round it; where the citation would stand is `TARGET_MARK`."""
+    """For a sentence, the text around it; the place for the citation is `TARGET_MARK`."""
     suggestions: list[Suggestion] = field(default_factory=list)
+    """For a sentence, papers that it could cite."""
 
     @property
     def level(self) -> str:
-        """How bad it is: one of `LEVELS`."""
+        """Its severity: one of `LEVELS`."""
         return KINDS[self.kind]
 
 
@@ -90,64 +89,55 @@ def audit(
     threshold: float | None = None,
     only: Collection[str] = (),
 ) -> list[Finding]:
-    """All findings, or those of the kinds in `only`; entries are compared where there is a library, sentences where a model.
+    """All findings, or those of the kinds in `only`. Comparing entries needs a library, judging sentences needs a model.
 
-    `threshold` is the score from which on a sentence is told of; None: the model's sure one.
+    `threshold` is the minimum score of a sentence; None means the model's threshold of high precision.
     """
-    wanted = [kind for kind in KINDS if not only or kind in only]
-    found: dict[str, list[Finding]] = {kind: [] for kind in wanted}
-    if "uncited-claim" in found and model is not None:
-        found["uncited-claim"] += _claims(draft, model, model.thresholds.sure if threshold is None else threshold)
-    if "missing-key" in found:
-        found["missing-key"] += _missing(draft)
-    if "duplicate-entry" in found:
-        found["duplicate-entry"] += _duplicates(draft)
-    if "disagrees" in found and library is not None:
-        found["disagrees"] += _disagreements(draft, library)
-    if "never-cited" in found:
-        found["never-cited"] += _never_cited(draft)
-    return [finding for findings in found.values() for finding in findings]
+    findings: dict[str, list[Finding]] = {kind: [] for kind in KINDS if not only or kind in only}
+    if "uncited-claim" in findings and model is not None:
+        findings["uncited-claim"] += _claims(draft, model, model.thresholds.sure if threshold is None else threshold)
+    if "missing-key" in findings:
+        findings["missing-key"] += _missing(draft)
+    if "duplicate-entry" in findings:
+        findings["duplicate-entry"] += _duplicates(draft)
+    if "disagrees" in findings and library is not None:
+        findings["disagrees"] += _disagreements(draft, library)
+    if "never-cited" in findings:
+        findings["never-cited"] += _never_cited(draft)
+    return [finding for of_kind in findings.values() for finding in of_kind]
 
 
-def not_looked_at(draft: Draft) -> list[str]:
-    """What of a draft could not be audited, and why."""
-    notes = [f"{name} cannot be opened: what it says is not checked" for name in draft.missing]
-    if not draft.bibliography and any(citation.keys for citation in draft.citations):
-        notes.append("the draft has no bibliography that can be read: its keys are not checked")
+def unchecked(draft: Draft) -> list[str]:
+    """What of a draft could not be checked, and why, one line each."""
+    notes = [f"{name} cannot be opened; its content is not checked" for name in draft.missing]
+    if not draft.bibliography and draft.cited_keys:
+        notes.append("the draft has no bibliography that citewell can read; citation keys are not checked")
     return notes
 
 
-def suggest(findings: Sequence[Finding], draft: Draft, library: Library, pipeline: Pipeline, size: int = 3) -> None:
-    """Give every sentence that calls for a citation the best papers; what the draft cites elsewhere may be among them."""
-    known = sorted(set(resolve_keys(draft, library).values()))
-    for finding in findings:
-        if finding.kind == "uncited-claim":
-            query = Query(
-                "local", draft.title, abstract_or_opening(draft), finding.context, authors=list(draft.authors), known=known
-            )
-            finding.suggestions = list(pipeline.suggest(library, query, size))
+def claim_query(finding: Finding, draft: Draft, known: Sequence[str]) -> Query:
+    """The query for papers to cite at an uncited claim; papers that the draft cites elsewhere may be suggested."""
+    abstract = abstract_or_opening(draft)
+    return Query("local", draft.title, abstract, finding.context, authors=list(draft.authors), known=list(known))
 
 
 def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:
     passages = [Passage([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
     for paragraph, scores in zip(draft.paragraphs, model.scores(passages), strict=True):
+        if is_uncited_section(paragraph.section):
+            continue
         for at, (sentence, score) in enumerate(zip(paragraph.sentences, scores.tolist(), strict=True)):
-            if (
-                score >= threshold
-                and not sentence.cited
-                and judged(sentence.text)
-                and not is_uncited_section(paragraph.section)
-            ):
-                words = ", ".join(f"\u201c{term}\u201d" for term in model.telling(sentence.text, paragraph.section))
-                message = f"this calls for a citation ({score:.2f}{f', for {words}' if words else ''})"
+            if score >= threshold and not sentence.cited and judged(sentence.text):
+                terms = ", ".join(f"\u201c{term}\u201d" for term in model.telling(sentence.text, paragraph.section))
+                message = f"this sentence needs a citation (score {score:.2f}{f', because of {terms}' if terms else ''})"
                 yield Finding("uncited-claim", message, sentence.place, score=round(score, 4), context=_context(paragraph, at))
 
 
 def _context(paragraph: Paragraph, at: int) -> str:
-    """A sentence with its neighbours, its end marked as the place of the citation."""
+    """A sentence with its neighbours; the place for the citation is marked at its end."""
     texts = [sentence.text.strip() for sentence in paragraph.sentences]
     text = texts[at]
-    stop = _STOP.search(text)
+    stop = _SENTENCE_END.search(text)
     end = stop.start() if stop else len(text)
     marked = f"{text[:end]} {TARGET_MARK} {text[end:].strip()}"
     return " ".join([*texts[max(0, at - 1) : at], marked.strip(), *texts[at + 1 : at + 2]]).replace(f" {OTHER_MARK} .", ".")
@@ -156,61 +146,63 @@ def _context(paragraph: Paragraph, at: int) -> str:
 def _missing(draft: Draft) -> Iterator[Finding]:
     if not draft.bibliography:
         return
-    # An entry without a title is no work that we could suggest, and yet an entry; so is another name for one.
-    there = {*draft.bibliography, *draft.entries, *_named_by(draft, _ALIASES)}
+    # Entries without a title and other names of an entry are not in the bibliography but can be cited.
+    existing = {*draft.bibliography, *draft.entries, *_names_in_field(draft, _ALIASES)}
     seen: set[str] = set()
     for citation in draft.citations:
         for key in citation.keys:
-            if key not in there and key not in seen:
+            if key not in existing and key not in seen:
                 seen.add(key)
-                hint = _hint(key, there) if len(seen) <= _HINTS else ""
-                yield Finding("missing-key", f"no entry of the bibliography is called {key!r}{hint}", citation.place, key)
+                hint = _hint(key, existing) if len(seen) <= _MAX_HINTS else ""
+                yield Finding("missing-key", f"the bibliography has no entry {key!r}{hint}", citation.place, key)
 
 
-def _hint(key: str, there: Collection[str]) -> str:
-    """The key that is there and may be meant."""
-    names = {name.lower(): name for name in there}
-    near = get_close_matches(key.lower(), names, 1, _NEAR)
-    return f"; is it {names[near[0]]!r}?" if near else ""
+def _hint(key: str, existing: Collection[str]) -> str:
+    """The existing key that may be meant."""
+    names = {name.lower(): name for name in existing}
+    similar = get_close_matches(key.lower(), names, 1, _SIMILAR)
+    return f"; did you mean {names[similar[0]]!r}?" if similar else ""
 
 
 def _never_cited(draft: Draft) -> Iterator[Finding]:
-    cited = {key for citation in draft.citations for key in citation.keys} | set(draft.listed)
+    cited = {*draft.cited_keys, *draft.listed}
     if "*" in cited:
         return
-    aliases, needed = _named_by(draft, _ALIASES), _named_by(draft, _NEEDED)
+    aliases = _names_in_field(draft, _ALIASES)
     cited |= {key for alias, entries in aliases.items() if alias in cited for key in entries}
-    cited |= set(needed)  # a cited entry takes its proceedings from them, or an entry that is told of itself
+    cited |= set(_names_in_field(draft, _CROSS_REFERENCES))  # proceedings, which entries refer to
     for key, entry in draft.bibliography.items():
         if key not in cited:
-            yield Finding("never-cited", f"{key!r} ({_called(entry)}) is never cited", _place(draft, key), key)
+            yield Finding("never-cited", f"{key!r} ({_title(entry)}) is never cited", _place(draft, key), key)
 
 
-def _named_by(draft: Draft, field: re.Pattern[str]) -> dict[str, list[str]]:
-    """What the entries name in a field of BibTeX, and which entries do."""
-    named: dict[str, list[str]] = {}
+def _names_in_field(draft: Draft, field: re.Pattern[str]) -> dict[str, list[str]]:
+    """The names in a BibTeX field, each with the entries that have it."""
+    names: dict[str, list[str]] = {}
     for key, place in draft.entries.items():
-        for found in field.finditer(draft.sources.get(place.file, ""), place.begin, place.end):
-            for name in re.split(r"[\s,]+", found[1].strip()):
-                named.setdefault(name, []).append(key)
-    return named
+        for match in field.finditer(draft.sources.get(place.file, ""), place.begin, place.end):
+            for name in re.split(r"[\s,]+", match[1].strip()):
+                names.setdefault(name, []).append(key)
+    return names
 
 
 def _duplicates(draft: Draft) -> Iterator[Finding]:
-    """Each entry that has the key of one before it, or is the same work."""
+    """Each entry that has the key of an earlier one, or describes the same work."""
     yield from _repeated_keys(draft)
     by_id: dict[str, str] = {}
     by_title: dict[int, list[str]] = {}
     for key, entry in draft.bibliography.items():
         ids = [name for name in paper_keys(entry) if not name.startswith("record:")]
         title = title_key(entry.title)
-        same = next((name for name in ids if name in by_id), None)
-        titled = [other for other in by_title.get(title, ()) if _alike(draft.bibliography[other], entry)] if title else []
-        if same is not None:
-            message = f"{key!r} is the same work as {by_id[same]!r}: both are {same}"
+        same_id = next((name for name in ids if name in by_id), None)
+        same_title = (
+            [other for other in by_title.get(title, ()) if _may_be_same(draft.bibliography[other], entry)] if title else []
+        )
+        if same_id is not None:
+            message = f"{key!r} is the same work as {by_id[same_id]!r}: both are {same_id}"
             yield Finding("duplicate-entry", message, _place(draft, key), key)
-        elif titled:
-            message = f"{key!r} has the same title as {titled[0]!r}: {_called(entry)}"
+        elif same_title:
+            message = f"{key!r} has the same title as {same_title[0]!r}: {_title(entry)}"
             yield Finding("duplicate-entry", message, _place(draft, key), key)
         for name in ids:
             by_id.setdefault(name, key)
@@ -219,7 +211,7 @@ def _duplicates(draft: Draft) -> Iterator[Finding]:
 
 
 def _repeated_keys(draft: Draft) -> Iterator[Finding]:
-    """Of entries with one key only the first is in the bibliography: the others are looked for in its files."""
+    """Entries with the key of an earlier one, which are in the files but not in `Draft.bibliography`."""
     seen: set[str] = set()
     for file in dict.fromkeys(place.file for place in draft.entries.values()):
         text = draft.sources.get(file, "")
@@ -227,45 +219,45 @@ def _repeated_keys(draft: Draft) -> Iterator[Finding]:
             key = entry[1]
             if key in seen and key in draft.bibliography:
                 place = Place(file, entry.start(), entry.end(), text.count("\n", 0, entry.start()) + 1)
-                yield Finding("duplicate-entry", f"another entry is called {key!r} already", place, key)
+                yield Finding("duplicate-entry", f"another entry already has the key {key!r}", place, key)
             seen.add(key)
 
 
-def _alike(one: Paper, other: Paper) -> bool:
-    """Whether neither years nor authors speak against two works of one title being the same."""
+def _may_be_same(one: Paper, other: Paper) -> bool:
+    """Whether two works with one title have compatible years and authors."""
     years = one.year is None or other.year is None or same_years([one.year], [other.year])
     return years and (not one.authors or not other.authors or not families(one.authors).isdisjoint(families(other.authors)))
 
 
 def _disagreements(draft: Draft, library: Library) -> Iterator[Finding]:
     for key, entry in draft.bibliography.items():
-        for message in _against(entry, library):
+        for message in _differences(entry, library):
             yield Finding("disagrees", f"{key!r} {message}", _place(draft, key), key)
 
 
-def _against(entry: Paper, library: Library) -> Iterator[str]:
-    """What an entry says that the library's record of the same work does not."""
+def _differences(entry: Paper, library: Library) -> Iterator[str]:
+    """How an entry differs from the library's record of the same work."""
     number = library.store.identified(name for name in paper_keys(entry) if not name.startswith("record:"))
-    known = library.store.papers([number]).get(number) if number is not None else _titled(entry, library)
+    known = library.store.papers([number]).get(number) if number is not None else _same_title_and_author(entry, library)
     if known is None:
         return
-    if number is not None and not _same_title(entry.title, known.title):
+    if number is not None and not _similar_titles(entry.title, known.title):
         name = next(iter(entry.ids), "its id")
-        yield f"is called \u201c{entry.title}\u201d, but {name} is \u201c{known.title}\u201d in the library"
+        yield f"has the title \u201c{entry.title}\u201d, but {name} is \u201c{known.title}\u201d in the library"
         return
     if entry.year is not None and known.year is not None and entry.year != known.year:
-        yield f"is of {entry.year}, in the library of {known.year} ({known.id})"
+        yield f"has the year {entry.year}; the library has {known.year} ({known.id})"
     ours, theirs = _dois(entry), _dois(known)
     if ours and theirs and ours.isdisjoint(theirs):
-        yield f"has {min(ours)}, in the library it has {min(theirs)}"
+        yield f"has {min(ours)}; the library has {min(theirs)}"
 
 
-def _titled(entry: Paper, library: Library) -> Paper | None:
-    """The library's work of this title and one of these authors; of several the one nearest in years."""
+def _same_title_and_author(entry: Paper, library: Library) -> Paper | None:
+    """The library's work with this title and one of these authors; of several the one with the nearest year."""
     if not entry.title or not entry.authors:
         return None
-    found = library.store.papers(library.store.titled(entry.title)).values()
-    theirs = [paper for paper in found if not families(paper.authors).isdisjoint(families(entry.authors))]
+    candidates = library.store.papers(library.store.titled(entry.title)).values()
+    theirs = [paper for paper in candidates if not families(paper.authors).isdisjoint(families(entry.authors))]
     return min(theirs, key=lambda paper: abs((paper.year or 0) - (entry.year or 0)), default=None)
 
 
@@ -273,7 +265,7 @@ def _dois(paper: Paper) -> set[str]:
     return {name for name in paper.ids if name.startswith("doi:") and not name.startswith(_PREPRINTS)}
 
 
-def _same_title(one: str, other: str) -> bool:
+def _similar_titles(one: str, other: str) -> bool:
     ours, theirs = (set(_WORD.findall(title.casefold())) for title in (one, other))
     shorter = min(len(ours), len(theirs))
     return not shorter or title_key(one) == title_key(other) or len(ours & theirs) >= _SAME_WORDS * shorter
@@ -283,5 +275,5 @@ def _place(draft: Draft, key: str) -> Place:
     return draft.entries.get(key, Place())
 
 
-def _called(entry: Paper) -> str:
+def _title(entry: Paper) -> str:
     return f"\u201c{entry.title}\u201d" if entry.title else "without a title"

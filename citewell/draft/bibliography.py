@@ -1,4 +1,4 @@
-"""The bibliography of a draft: the files that it names, each in any format that the library can take in."""
+"""Reads the bibliography of a draft: the files that it names, in any format that the library can import."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _END = re.compile(r"[{}]|\n[ \t]*@[A-Za-z]+[ \t]*[{(][^{}(),=\"\n]*,")
 
 
 def read_bibliography(draft: Draft, names: Iterable[str], folder: Folder) -> None:
-    """Put what the named files hold into the draft."""
+    """Add the entries of the named files to the draft."""
     for name in dict.fromkeys(names):
         if (opened := folder.text(name, ".bib", ".bibtex")) is not None:
             add(draft, *opened)
@@ -25,7 +25,7 @@ def read_bibliography(draft: Draft, names: Iterable[str], folder: Folder) -> Non
 
 
 def add(draft: Draft, name: str, text: str) -> None:
-    """Put the entries of one bibliography, called `name`, into the draft; what is there already stays."""
+    """Add the entries of one bibliography, called `name`, to the draft; existing entries stay unchanged."""
     draft.sources.setdefault(name, text)
     for key, paper in entries(text):
         draft.bibliography.setdefault(key, paper)
@@ -34,7 +34,7 @@ def add(draft: Draft, name: str, text: str) -> None:
 
 
 def add_works(draft: Draft, works: Sequence[Mapping[str, Any]]) -> None:
-    """Put works that are described in CSL's words into the draft, each under its ``id``."""
+    """Add works in CSL-JSON to the draft, each under its ``id``."""
     for key, paper in entries(json.dumps(list(works), default=str)) if works else ():
         draft.bibliography.setdefault(key, paper)
 
@@ -54,23 +54,23 @@ def entries(text: str) -> Iterator[tuple[str, Paper]]:
 
 
 def places(text: str, name: str = "") -> dict[str, Place]:
-    """Where each entry of a BibTeX file stands, by its key; of a repeated key the first."""
-    newlines = [found.start() for found in re.finditer("\n", text)]
-    found: dict[str, Place] = {}
+    """The place of each entry of a BibTeX file, by key; the first one for a repeated key."""
+    newlines = [match.start() for match in re.finditer("\n", text)]
+    by_key: dict[str, Place] = {}
     for entry in _ENTRY.finditer(text):
         begin = entry.start(1)
-        if entry[2] not in found:
-            found[entry[2]] = Place(name, begin, _end(text, entry), bisect_right(newlines, begin - 1) + 1)
-    return found
+        if entry[2] not in by_key:
+            by_key[entry[2]] = Place(name, begin, _end(text, entry), bisect_right(newlines, begin - 1) + 1)
+    return by_key
 
 
 def _end(text: str, entry: re.Match[str]) -> int:
-    """Where an entry ends: at the brace that closes it, at the latest where the next begins."""
+    """The end of an entry: its closing brace, or the beginning of the next entry where the brace is missing."""
     depth = 1
-    for found in _END.finditer(text, entry.end()):
-        depth += {"{": 1, "}": -1}.get(found[0], 0)
+    for match in _END.finditer(text, entry.end()):
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
         if not depth:
-            return found.end()
-        if found[0] not in "{}":
-            return found.start()
+            return match.end()
+        if match[0] not in "{}":
+            return match.start()
     return len(text)

@@ -1,7 +1,7 @@
-"""The citations of a Word file, as the programs that put them in describe them.
+"""The citations of a Word file, as the programs that inserted them store them.
 
-Zotero and Mendeley keep CSL-JSON in the field's instruction, Mendeley's newer add-in in the tag of a content control, EndNote
-an XML of its own, and Word names sources that lie in a part of the file.
+Zotero and Mendeley store CSL-JSON in the instruction of a field, Mendeley's newer add-in in the tag of a content control,
+EndNote its own XML, and Word refers to sources in a part of the file.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _BIBLIOGRAPHY = re.compile(r"ZOTERO_BIBL|CSL_BIBLIOGRAPHY|EN\.REFLIST|^\s*BIBLIO
 _MAX_SOURCES = 20
 
 
-class Citations:
-    """The works that a file cites, each under a key of its own."""
+class WordCitations:
+    """The works that a Word file cites, by key."""
 
     def __init__(self, part: Callable[[str], _Element | None]) -> None:
         self.works: dict[str, Paper] = {}
@@ -46,39 +46,39 @@ class Citations:
         return bool(_BIBLIOGRAPHY.search(instruction))
 
     def of_instruction(self, instruction: str) -> list[str]:
-        """The keys of what a field cites; none where it is no citation."""
+        """The keys that a field cites; empty where it is not a citation."""
         if "CSL_CITATION" in instruction:
-            return self._of_csl(instruction[instruction.find("{") :])
+            return self._from_csl(instruction[instruction.find("{") :])
         if "EN.CITE" in instruction and "<EndNote" in instruction:
-            return self._of_endnote(instruction[instruction.find("<EndNote") :])
-        if found := _WORD.match(instruction):
-            return [self._key(self._source(name)) for name in (found[1], *_ALSO.findall(found[2]))]
+            return self._from_endnote(instruction[instruction.find("<EndNote") :])
+        if match := _WORD.match(instruction):
+            return [self._key(self._source(name)) for name in (match[1], *_ALSO.findall(match[2]))]
         return []
 
     def of_tag(self, tag: str) -> list[str]:
-        """The keys of what a content control cites; none where it is no citation."""
+        """The keys that a content control cites; empty where it is not a citation."""
         if not tag.startswith(_TAG):
             return []
         try:
-            return self._of_csl(base64.b64decode(tag.removeprefix(_TAG)).decode())
+            return self._from_csl(base64.b64decode(tag.removeprefix(_TAG)).decode())
         except (binascii.Error, ValueError):
             return []
 
-    def _of_csl(self, written: str) -> list[str]:
+    def _from_csl(self, stored: str) -> list[str]:
         try:
-            cited, _ = json.JSONDecoder().raw_decode(written.strip())
+            cited, _ = json.JSONDecoder().raw_decode(stored.strip())
             items = [each.get("itemData") for each in cited.get("citationItems", [])]
         except (ValueError, AttributeError, TypeError, RecursionError):
             return []
-        return [self._key(paper) for item in items if isinstance(item, Mapping) and (paper := _described(item)) is not None]
+        return [self._key(paper) for item in items if isinstance(item, Mapping) and (paper := _from_item(item)) is not None]
 
-    def _of_endnote(self, written: str) -> list[str]:
+    def _from_endnote(self, stored: str) -> list[str]:
         try:
             parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=True)
-            root = etree.fromstring(written[: written.rfind(">") + 1].encode(), parser)
+            root = etree.fromstring(stored[: stored.rfind(">") + 1].encode(), parser)
         except (etree.XMLSyntaxError, ValueError):
             return []
-        return [self._key(_of_record(cite)) for cite in root.iter("Cite")] if root is not None else []
+        return [self._key(_from_endnote_record(cite)) for cite in root.iter("Cite")] if root is not None else []
 
     def _key(self, paper: Paper) -> str:
         """The key of a work, the same for each of its citations."""
@@ -90,29 +90,29 @@ class Citations:
         return self._keys[name]
 
     def _source(self, tag: str) -> Paper:
-        """A source of Word's own list."""
+        """A source from Word's own list."""
         if self._sources is None:
             self._sources = {}
             for number in range(1, _MAX_SOURCES):
                 root = self._part(f"customXml/item{number}.xml")
                 for each in root.iter(f"{_B}Source") if root is not None else ():
-                    self._sources[each.findtext(f"{_B}Tag", "")] = _of_source(each)
+                    self._sources[each.findtext(f"{_B}Tag", "")] = _from_source(each)
         return self._sources.get(tag) or Paper(extra={"citekey": tag})
 
 
-def _described(item: Mapping[str, Any]) -> Paper | None:
-    found = [paper for _, paper in entries(json.dumps([{"type": "article", "id": "item", **item}]))]
-    if not found:
+def _from_item(item: Mapping[str, Any]) -> Paper | None:
+    papers = [paper for _, paper in entries(json.dumps([{"type": "article", "id": "item", **item}]))]
+    if not papers:
         return None
-    # The id of an item is a number of somebody's database; the key, where there is one, was chosen.
+    # The id of an item is a number in a database; a citation key was chosen by the user.
     key = cleaned(str(item.get("citation-key") or ""))
-    found[0].extra = {name: value for name, value in found[0].extra.items() if name != "citekey"} | (
+    papers[0].extra = {name: value for name, value in papers[0].extra.items() if name != "citekey"} | (
         {"citekey": key} if key else {}
     )
-    return found[0]
+    return papers[0]
 
 
-def _of_source(source: _Element) -> Paper:
+def _from_source(source: _Element) -> Paper:
     people = [
         cleaned(" ".join(filter(None, (person.findtext(f"{_B}First"), person.findtext(f"{_B}Last")))))
         for person in source.iterfind(f"{_B}Author/{_B}Author/{_B}NameList/{_B}Person")
@@ -123,13 +123,13 @@ def _of_source(source: _Element) -> Paper:
     return paper
 
 
-def _of_record(cite: _Element) -> Paper:
-    said = {name: cleaned(" ".join(map(_said, cite.iter(name)))) for name in ("title", "Author", "Year")}
-    people = [_given_first(cleaned(_said(each))) for each in cite.iterfind("record/contributors/authors/author")]
-    return Paper(said["title"], authors=people or [said["Author"]], year=year(said["Year"]))
+def _from_endnote_record(cite: _Element) -> Paper:
+    fields = {name: cleaned(" ".join(map(_text, cite.iter(name)))) for name in ("title", "Author", "Year")}
+    people = [_given_first(cleaned(_text(each))) for each in cite.iterfind("record/contributors/authors/author")]
+    return Paper(fields["title"], authors=people or [fields["Author"]], year=year(fields["Year"]))
 
 
-def _said(element: _Element) -> str:
+def _text(element: _Element) -> str:
     return "".join(map(str, element.itertext()))
 
 

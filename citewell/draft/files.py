@@ -1,35 +1,51 @@
-"""The files that a draft is made of: their text, and how to write it back as it was encoded."""
+"""The files of a draft: their text, the files that they include, and how to write them back in their encoding."""
 
 from __future__ import annotations
 
 import codecs
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from citewell.errors import CitewellError
+from citewell.files import replaced, sync_folder
 
 MAX_BYTES = 20_000_000
 _MAX_FILES = 500
-_MARKED = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_OTHER_FORMATS = (
+    (b"%pdf-", "a PDF"),
+    (b"{\\rtf", "rich text (RTF)"),
+    (b"pk\x03\x04", "not a Word file, or a damaged one"),
+    (b"\xd0\xcf\x11\xe0", "a file of an old version of Word"),
+    (b"<!doctype html", "a web page"),
+    (b"<html", "a web page"),
+)
+"""How files begin that users take for text, or that programs save in place of text."""
+_SAVE_AS = "save your draft as .tex, .md, .docx or plain text"
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a file says its text: its byte order mark and its character set."""
+    """The encoding of a text file: its byte order mark and its character set."""
 
     mark: bytes = b""
     name: str = "utf-8"
 
     def encode(self, text: str) -> bytes:
+        """The bytes of a file with this text."""
         return self.mark + text.encode(self.name)
 
 
-def decoded(data: bytes) -> tuple[str, Encoding]:
-    """The text of a file; what is neither UTF-8 nor marked is taken for Latin-1, which says every byte back as it was."""
-    for mark, name in _MARKED:
+def decode(data: bytes) -> tuple[str, Encoding]:
+    """The text of a file and its encoding: by its byte order mark, else UTF-8, else Latin-1, which accepts any bytes."""
+    for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             try:
                 return data[len(mark) :].decode(name), Encoding(mark, name)
@@ -41,78 +57,113 @@ def decoded(data: bytes) -> tuple[str, Encoding]:
         return data.decode("latin-1"), Encoding(b"", "latin-1")
 
 
-def content(path: Path) -> bytes:
-    """The bytes of a file that may be a manuscript."""
+def read_bytes(path: Path) -> bytes:
+    """The content of a file of reasonable size."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
-            raise CitewellError(f"{path} is larger than any manuscript ({MAX_BYTES // 1_000_000} MB); give the text alone")
+            raise CitewellError(f"{path} is larger than {MAX_BYTES // 1_000_000} MB; choose the file with the text alone")
         return path.read_bytes()
     except OSError as error:
-        raise CitewellError(f"{path} cannot be read: {error.strerror or error}; check its name and permissions") from error
+        raise CitewellError(f"cannot read {path}: {error.strerror or error}; check its name and permissions") from error
 
 
 @dataclass(slots=True)
 class Folder:
-    """Where a draft's further files are looked for: beside it, and nowhere where there is no `root`."""
+    """Where the files that a draft includes are looked for: next to the draft; nowhere without a `root`."""
 
     root: Path | None = None
     within: Path | None = None
-    """Only files in this folder are opened, whatever a draft names; None where it may name any."""
+    """Open only files in this folder, whatever the draft names; None allows any file."""
     main: str = ""
-    """The name of the draft itself."""
+    """The file name of the draft itself."""
     opened: int = 0
     missing: list[str] = field(default_factory=list)
-    """Files that the draft names and that are not there."""
+    """Files that the draft names and that do not exist."""
 
-    def formatted(self) -> tuple[str, str] | None:
-        """The bibliography that BibTeX made of a LaTeX document, which archives have in place of the ``.bib`` file."""
+    def formatted_bibliography(self) -> tuple[str, str] | None:
+        """The ``.bbl`` file that BibTeX made for a LaTeX document; archives often have it in place of the ``.bib`` file."""
         name = f"{Path(self.main).stem}.bbl"
         return self.text(name) if self.root is not None and (self.root / name).is_file() else None
 
     def text(self, name: str, *suffixes: str) -> tuple[str, str] | None:
-        """The first file of this name, as it is or with one of the suffixes: how the draft calls it, and its text."""
+        """The full name and the text of the file `name`, as it is or with one of the suffixes; None where there is none."""
         if self.root is None or not name or "\x00" in name:
             return None
-        for full in (name, *(name + suffix for suffix in suffixes)):
-            path = self.root / full
+        for full_name in (name, *(name + suffix for suffix in suffixes)):
+            path = self.root / full_name
             try:
                 if not path.is_file() or path.stat().st_size > MAX_BYTES or self.opened >= _MAX_FILES:
                     continue
                 if self.within is not None and not path.resolve().is_relative_to(self.within.resolve()):
                     continue
-                text, _ = decoded(path.read_bytes())
+                text, _ = decode(path.read_bytes())
             except (OSError, ValueError):
                 continue
             self.opened += 1
-            return full, text
+            return full_name, text
         self.missing.append(name)
         return None
 
 
+@dataclass
+class DraftSource:
+    """A manuscript to read: its content, its file name, and the folder of the files that it includes."""
+
+    data: bytes = b""
+    name: str = ""
+    """The path or name of the file, for its suffix and for error messages; empty for pasted text."""
+    folder: Folder = field(default_factory=Folder)
+
+    @classmethod
+    def of_text(cls, text: str) -> DraftSource:
+        """A manuscript that was typed or pasted; no other file is opened for it."""
+        source = cls()
+        source.__dict__["text"] = text
+        return source
+
+    @classmethod
+    def of_file(cls, path: Path, within: Path | None = None) -> DraftSource:
+        """A file, with the files that it includes; only those in the folder `within`, where that is set."""
+        return cls(read_bytes(path), str(path), Folder(path.parent, within, path.name))
+
+    @cached_property
+    def text(self) -> str:
+        """The content as text."""
+        return decode(self.data)[0]
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the file name in lower case, such as ``.tex``."""
+        return Path(self.name).suffix.lower()
+
+    def require_text(self) -> None:
+        """Raise an error that says what the file is, where it is not text or is empty."""
+        name = self.name or "the draft"
+        head = self.data[:1000].lstrip().lower()
+        if kind := next((kind for begin, kind in _OTHER_FORMATS if head.startswith(begin)), ""):
+            raise CitewellError(f"{name} is {kind}; {_SAVE_AS}")
+        if "\x00" in self.text:
+            raise CitewellError(f"{name} is not a text file; {_SAVE_AS}")
+        if not self.text.strip():
+            raise CitewellError(f"{name} is empty; put the title on the first line and the text below it")
+
+
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file so that at any moment, whatever happens, either the old one or the new one is there, whole."""
-    path = path.resolve()  # where it is a link, what it leads to is written
+    """Replace a file in one step: a crash leaves either the old or the new file, complete.
+
+    Permissions are kept. Where `path` is a symbolic link, the file that it points to is replaced.
+    """
+    path = path.resolve()
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        beside = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as out:
-                out.write(data)
-                out.flush()
-                os.fsync(out.fileno())
+        # A read-only file cannot be opened again to flush it, so the flush comes before its permissions are set.
+        with replaced(path, durable=False) as temporary:
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
             if path.exists():
-                shutil.copymode(path, beside)
-            else:
-                beside.chmod(0o666 & ~_umask())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+                shutil.copymode(path, temporary)
+        sync_folder(path.parent)
     except OSError as error:
-        raise CitewellError(f"{path} cannot be written: {error.strerror or error}; check the folder's permissions") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        raise CitewellError(f"cannot write {path}: {error.strerror or error}; check the permissions of the folder") from error

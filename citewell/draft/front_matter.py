@@ -1,4 +1,4 @@
-"""The YAML header of a Markdown document: who wrote it, what it is about, and where its references are."""
+"""Reads the YAML header of a Markdown document: title, authors, abstract and bibliography."""
 
 from __future__ import annotations
 
@@ -12,43 +12,46 @@ from citewell.sources.clean import text as cleaned
 
 _AND = re.compile(r"\s+and\s+|\s*[;&]\s*|,\s+(?=\w+\.?\s+\w)")
 _KEY = re.compile(r"(?<![\w@])@\{?([\w*][^\s,;\]{}]*)")
-_LONGEST = 200_000
+_MAX_LENGTH = 200_000
 
 
-def take(draft: Draft, written: str, plain: Callable[[object], str]) -> list[str]:
-    """Take title, authors and abstract from a YAML header, each made `plain`; the bibliographies that it names."""
-    front = _yaml(written)
+def read_header(draft: Draft, header: str, plain: Callable[[object], str]) -> list[str]:
+    """Read title, authors and abstract from a YAML header; returns the names of its bibliographies.
+
+    `plain` turns a value with mark-up into plain text.
+    """
+    front = _yaml(header)
     if not isinstance(front, dict):
         return []
     title, subtitle = plain(front.get("title")), plain(front.get("subtitle"))
-    joint = " " if title.endswith(("?", "!", ":")) else ": "
-    draft.title = joint.join(filter(None, (title, subtitle)))
+    separator = " " if title.endswith(("?", "!", ":")) else ": "
+    draft.title = separator.join(filter(None, (title, subtitle)))
     draft.abstract = plain(front.get("abstract"))
-    people = _listed(front.get("author") or front.get("authors"))
+    people = _as_list(front.get("author") or front.get("authors"))
     draft.authors = [name for each in people for name in _AND.split(_person(each, plain)) if name]
     nocite = front.get("nocite")
     draft.listed = _KEY.findall(nocite if isinstance(nocite, str) else "")
-    add_works(draft, [each for each in _listed(front.get("references")) if isinstance(each, dict)])
-    return [name for each in _listed(front.get("bibliography")) if (name := cleaned(str(each)))]
+    add_works(draft, [each for each in _as_list(front.get("references")) if isinstance(each, dict)])
+    return [name for each in _as_list(front.get("bibliography")) if (name := cleaned(str(each)))]
 
 
-def _yaml(written: str) -> object:
-    """What a YAML header says; nothing where it is damaged. An alias is damage: a few can stand for gigabytes."""
+def _yaml(header: str) -> object:
+    """The content of a YAML header; None where it is damaged. Aliases are refused: a few can expand to gigabytes."""
     import yaml
 
     class Plain(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("an alias")
+                raise yaml.YAMLError("aliases are not supported")
             return super().compose_node(parent, index)
 
     try:
-        return yaml.load(written, Plain) if len(written) <= _LONGEST else None
+        return yaml.load(header, Plain) if len(header) <= _MAX_LENGTH else None
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 

@@ -1,85 +1,327 @@
-"""A draft on disk as the commands see it: read, its citations resolve_keys against the library, its gaps numbered."""
+"""A manuscript: a draft together with a library.
+
+It resolves the draft's citation keys to papers, suggests what to cite at its gaps, audits its citations, and makes the patches
+that fill gaps and extend the bibliography. The command line, the HTTP API and Python code all use this class.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from citewell import draft as drafts
+from citewell.draft import audit as auditing
 from citewell.draft import bibliography
-from citewell.draft.files import content, decoded
+from citewell.draft.accept import Choice, enclosing_macro, with_citations
+from citewell.draft.audit import Finding
+from citewell.draft.entries import assign_keys, with_entries
+from citewell.draft.files import DraftSource, decode, read_bytes
+from citewell.draft.patch import Change, Patch
 from citewell.draft.queries import DraftQuery, draft_queries
+from citewell.draft.reports import Report
 from citewell.draft.resolve import resolve_keys
+from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.papers import Citation, Draft
+from citewell.papers import Citation, Draft, Paper, Place
+from citewell.pipeline.contract import Stage
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import DEFAULT, as_pipeline
+from citewell.pipeline.results import Results
+from citewell.progress import SILENT, Progress
+
+_ACCEPT = re.compile(r"(\d+)(?:#(\d+)|=(.+))?", re.DOTALL)
+_NO_GAP = "no gap; mark the places where a citation is missing with [?]"
+_NOTHING_TO_SUGGEST = {
+    "": "no title and no text; put the title on the first line and the text below it",
+    "global": "no title and no text; put the title on the first line and the text below it",
+    "local": _NO_GAP,
+    "paragraph": "no paragraph without citations; use --task global for the whole draft or --task local for gaps",
+}
 
 
-@dataclass(slots=True)
+class CiteAt(NamedTuple):
+    """Papers to cite at a place of a draft."""
+
+    place: Place
+    ids: Sequence[str]
+
+
+class PlacedResults(NamedTuple):
+    """The suggestions for one place of a draft."""
+
+    place: DraftQuery
+    """The gap or the paragraph; `place.place` is None for the whole draft."""
+    results: Results
+
+
 class Manuscript:
-    """A draft, where it lies, and what of the library it cites."""
+    """A draft, the library it cites from, and the files they are in.
 
-    path: Path
+    ::
+
+        manuscript = Manuscript("paper.tex", library)
+        for place, results in manuscript.suggest(k=5):
+            print(place, results)
+        print(manuscript.check())
+        patch = manuscript.accept("best")
+        print(patch.diff())
+        patch.write()
+    """
+
     draft: Draft
-    library: Library
-    cited: dict[str, str]
-    """The id of the library's paper that a key means."""
+    library: Library | None
+    path: Path | None
+    """The main file; None for text that was not read from a file."""
     bib: Path | None
-    """Where entries of its bibliography go."""
+    """The file that new bibliography entries go to."""
+
+    def __init__(self, path: str | Path, library: Library | None = None, bib: str | Path | None = None) -> None:
+        """Read the draft at `path`; `bib` is its bibliography, by default the first ``.bib`` file that the draft names."""
+        self.path = Path(path)
+        self.library = library
+        self.draft = drafts.read(self.path)
+        self.bib = Path(bib) if bib is not None else None
+        if self.bib is None:
+            named = next((name for name in self.draft.sources if name.lower().endswith(".bib")), None)
+            self.bib = self.path.parent / named if named else None
+        elif self.bib.exists():
+            bibliography.add(self.draft, _relative_name(self.path, self.bib), decode(read_bytes(self.bib))[0])
 
     @classmethod
-    def open(cls, path: Path, library: Library, bib: Path | None = None) -> Manuscript:
-        """Read the draft at `path`; `bib` is a bibliography that it need not name."""
-        draft = drafts.read(path)
-        if bib is not None and bib.exists():
-            bibliography.add(draft, _name_beside(path, bib), decoded(content(bib))[0])
-        named = next((name for name in draft.sources if name.lower().endswith(".bib")), None)
-        where = bib if bib is not None else path.parent / named if named else None
-        return cls(path, draft, library, resolve_keys(draft, library), where)
+    def from_draft(cls, draft: Draft, library: Library | None = None) -> Manuscript:
+        """A manuscript without files: the draft alone."""
+        manuscript = cls.__new__(cls)
+        manuscript.draft, manuscript.library, manuscript.path, manuscript.bib = draft, library, None, None
+        return manuscript
 
-    def path_of(self, file: str) -> Path:
-        """Where a file of the draft lies."""
-        return self.path.parent / file if file else self.path
+    @classmethod
+    def from_text(cls, text: str, library: Library | None = None, format: str = "", bib: str = "") -> Manuscript:
+        """A manuscript from a text and the text of its bibliography; no file is opened, whatever the text names."""
+        return cls.from_draft(drafts.parse(text, format, bib), library)
 
-    def cited_keys(self) -> list[str]:
-        """The keys that the draft cites, each once."""
-        return self.draft.cited_keys
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str, library: Library | None = None) -> Manuscript:
+        """A manuscript from the content of a file called `name`, in any format; no other file is opened."""
+        return cls.from_draft(drafts.read_source(DraftSource(data, name)), library)
 
+    def __repr__(self) -> str:
+        draft = self.draft
+        name = str(self.path) if self.path is not None else repr(draft.title)
+        known = f" ({len(self.known)} in the library)" if self.library is not None else ""
+        counts = (_count(len(draft.paragraphs), "paragraph"), _count(len(draft.gaps), "gap"))
+        return f"<Manuscript {name}: {draft.format}, {', '.join(counts)}, {_count(len(self.cited), 'cited work')}{known}>"
+
+    # -- what the draft cites --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def papers(self) -> dict[str, str]:
+        """The id of the library's paper for each key that the draft cites or lists; keys that the library lacks are absent."""
+        return resolve_keys(self.draft, self.library) if self.library is not None else {}
+
+    @property
+    def cited(self) -> dict[str, str | None]:
+        """Each key that the draft cites, with the id of the library's paper; None where the library does not have it."""
+        return {key: self.papers.get(key) for key in self.draft.cited_keys}
+
+    @property
     def known(self) -> list[str]:
-        """The library's papers that the draft cites already."""
-        return list(dict.fromkeys(self.cited[key] for key in self.cited_keys() if key in self.cited))
+        """The ids of the library's papers that the draft cites."""
+        return list(dict.fromkeys(paper for paper in self.cited.values() if paper is not None))
 
-    def asked(self, task: str | None = None) -> list[DraftQuery]:
-        """What the draft asks the library."""
-        return draft_queries(self.draft, self.known(), task)
-
+    @property
     def gaps(self) -> list[Citation]:
-        """Its gaps, in reading order: gap 1 is the first."""
+        """The places where a citation is missing, in reading order. Gap 1 is the first."""
         return self.draft.gaps
 
-    def gap_number(self, citation: Citation) -> int:
-        return next(number for number, gap in enumerate(self.gaps(), 1) if gap is citation)
+    @property
+    def notes(self) -> list[str]:
+        """What could not be read."""
+        missing = [name for name in self.draft.missing if self.bib is None or self.bib.stem != Path(name).stem]
+        names = ", ".join(missing)
+        return [f"{self._name} refers to files that do not exist: {names}; their content is not used"] if missing else []
 
-    def cites(self) -> str:
-        """What it cites already, in a line; empty where that is nothing."""
-        keys = self.cited_keys()
-        if not keys:
-            return ""
-        there = [key for key in keys if key in self.cited]
-        count = f"{len(keys)} work{'s' if len(keys) != 1 else ''}"
-        if not there:
-            return f"It cites {count} already; the library has none of them."
-        found = f"{len(there)}; these are not suggested again: {', '.join(there)}"
-        return f"It cites {count} already, of which the library has {found}."
+    def file(self, place: Place) -> Path:
+        """The file that a place is in."""
+        main = self.path or Path()
+        return main.parent / place.file if place.file else main
 
-    def notes(self) -> Iterator[str]:
-        """What a person should know of how it was read."""
-        if missing := [name for name in self.draft.missing if self.bib is None or self.bib.stem != Path(name).stem]:
-            yield f"{self.path} names files that are not there: {', '.join(missing)}; what stands in them is not known"
+    # -- suggestions -----------------------------------------------------------------------------------------------------
+
+    def queries(self, task: str | None = None, **filters: Any) -> list[DraftQuery]:
+        """The queries of the draft: the whole, its gaps and its paragraphs without citations; `task` selects one kind.
+
+        `filters` are fields of `Query`: since, before, venue, exclude, authors.
+        """
+        queries = draft_queries(self.draft, self.known, task)
+        for each in queries:
+            each.query = replace(each.query, **filters)
+        return queries
+
+    def suggest(
+        self,
+        pipeline: str | Pipeline | Stage = DEFAULT,
+        k: int = 10,
+        task: str | None = None,
+        progress: Progress = SILENT,
+        **filters: Any,
+    ) -> list[PlacedResults]:
+        """The suggestions for each place: the whole draft, each gap, each paragraph without citations."""
+        library, queries = self._require_library(), self.queries(task, **filters)
+        if not queries:
+            raise CitewellError(f"{self._name} has {_NOTHING_TO_SUGGEST[task or '']}")
+        ranker = as_pipeline(pipeline)
+        results = []
+        progress.start("suggesting", len(queries), "places")
+        for each in queries:
+            results.append(PlacedResults(each, ranker.suggest(library, each.query, k)))
+            progress.advance()
+        progress.finish()
+        return results
+
+    # -- audit -----------------------------------------------------------------------------------------------------------
+
+    def audit(self, only: Collection[str] = (), threshold: float | None = None) -> list[Finding]:
+        """What may need attention, of all kinds or of the kinds in `only` (see `citewell.draft.audit.KINDS`).
+
+        `threshold` is the score from which a sentence is reported as an uncited claim; the default has 80% precision.
+        """
+        from citewell.models.claims import load
+
+        library = self.library if self.library is not None and len(self.library) else None
+        return auditing.audit(self.draft, library, load(), threshold, only)
+
+    def check(
+        self,
+        only: Collection[str] = (),
+        threshold: float | None = None,
+        pipeline: str | Pipeline | Stage | None = "fast",
+        k: int = 3,
+    ) -> Report:
+        """The audit as a report, with `k` suggested papers for each uncited claim; pipeline None leaves suggestions out."""
+        findings = self.audit(only, threshold)
+        notes = auditing.unchecked(self.draft)
+        claims = [finding for finding in findings if finding.kind == "uncited-claim"]
+        if pipeline is not None and claims and self.library is not None and len(self.library):
+            ranker = as_pipeline(pipeline)
+            for finding in claims:
+                query = auditing.claim_query(finding, self.draft, sorted(set(self.papers.values())))
+                results = ranker.suggest(self.library, query, k)
+                finding.suggestions = list(results)
+                notes += [note for note in results.notes if note not in notes]
+        return Report(str(self.path or ""), self.draft, findings, notes)
+
+    # -- patches ---------------------------------------------------------------------------------------------------------
+
+    def accept(
+        self, *choices: str | CiteAt, add: Sequence[str] = (), pipeline: str | Pipeline | Stage = DEFAULT, **filters: Any
+    ) -> Patch:
+        """A patch that cites papers in the draft and adds their entries to the bibliography; nothing is written yet.
+
+        A choice is ``"best"`` (the first suggestion for each gap), ``"2"`` (the first suggestion for gap 2), ``"2#3"`` (the
+        third), ``"2=ID"`` (this paper), or a `CiteAt`. Papers in `add` are added to the bibliography without being cited.
+        """
+        if choices and self.path is not None and self.draft.format == "docx":
+            raise CitewellError(
+                f"{self.path} is a Word file, and citewell does not change Word files; write the entries to a file with"
+                " --take ID --bib refs.bib, import it into Zotero or Mendeley, and cite from there"
+            )
+        notes: list[str] = []
+        chosen = [(choice.place, self._papers(choice.ids)) for choice in choices if isinstance(choice, CiteAt)]
+        chosen += self._chosen([choice for choice in choices if isinstance(choice, str)], as_pipeline(pipeline), filters, notes)
+        papers = list({paper.id: paper for _, each in chosen for paper in each}.values())
+        papers = list({paper.id: paper for paper in (*papers, *self._papers(add))}.values())
+        keys = assign_keys(papers, self.draft.bibliography, self.draft.cited_keys)
+        texts = with_citations(self.draft, [Choice(place, tuple(keys[paper.id] for paper in each)) for place, each in chosen])
+        missing = [paper for paper in papers if keys[paper.id] not in self.draft.bibliography]
+        if self.path is None:
+            old = self.draft.sources.get("bibliography.bib", "")
+            return Patch(keys, texts, with_entries(old, missing, keys), notes=notes)
+        changes = []
+        entries = ""
+        if missing:
+            if self.bib is None:
+                raise CitewellError(f"{self.path} names no .bib file; say where the entries go: --bib refs.bib")
+            entries = with_entries(decode(read_bytes(self.bib))[0] if self.bib.exists() else "", missing, keys)
+            changes.append(Change.of(self.bib, entries))
+        changes += [Change.of(self.file(Place(name)), text) for name, text in texts.items()]
+        return Patch(keys, texts, entries, [change for change in changes if change.old != change.new], notes)
+
+    def _chosen(
+        self, choices: Sequence[str], pipeline: Pipeline, filters: dict[str, Any], notes: list[str]
+    ) -> list[tuple[Place, list[Paper]]]:
+        """The papers to cite at each gap; the pipeline runs only where no id is given."""
+        queries = {each.number: each for each in self.queries("local", **filters)} if choices else {}
+        chosen: dict[int, list[Paper]] = {}
+        for choice in choices:
+            for number, rank, name in self._parse(choice):
+                gap = self.gaps[number - 1]
+                if choice == "best" and (macro := enclosing_macro(self.draft, gap)):
+                    notes.append(f"gap {number} stays open: it is in the definition of the macro \\{macro}; fill it there")
+                    continue
+                if name:
+                    chosen.setdefault(number, []).extend(self._papers([name]))
+                    continue
+                suggestions = pipeline.suggest(self._require_library(), queries[number].query, rank)
+                if len(suggestions) >= rank:
+                    chosen.setdefault(number, []).append(suggestions[rank - 1].paper)
+                elif choice == "best":
+                    notes.append(f"gap {number} stays open: no paper in the library matches")
+                else:
+                    raise CitewellError(f"gap {number} has no suggestion {rank}; it has {len(suggestions)}")
+        return [(self.gaps[number - 1].place, papers) for number, papers in chosen.items()]
+
+    def _parse(self, choice: str) -> list[tuple[int, int, str]]:
+        """The gap, the rank and the paper id of each citation that a choice asks for."""
+        if choice == "best":
+            if not self.gaps:
+                raise CitewellError(f"{self._name} has {_NO_GAP}")
+            return [(number, 1, "") for number in range(1, len(self.gaps) + 1)]
+        match = _ACCEPT.fullmatch(choice)
+        if not match:
+            raise CitewellError(f"cannot accept {choice!r}; give best, GAP, GAP#RANK or GAP=ID, such as 2=arxiv:1810.04805")
+        number, rank = int(match[1]), int(match[2] or 1)
+        if not 1 <= number <= len(self.gaps):
+            raise CitewellError(f"{self._name} has no gap {number}; it has {_count(len(self.gaps), 'gap')}")
+        return [(number, max(1, rank), match[3] or "")]
+
+    def _papers(self, names: Sequence[str]) -> list[Paper]:
+        library = self._require_library()
+        numbers = [library.number(name) for name in names]
+        records = library.store.papers(numbers)
+        return [records[number] for number in numbers]
+
+    def _require_library(self) -> Library:
+        if self.library is None:
+            raise CitewellError("suggestions need a library; give one: Manuscript(path, library)")
+        return self.library
+
+    @property
+    def _name(self) -> str:
+        return str(self.path) if self.path is not None else "the draft"
 
 
-def _name_beside(path: Path, bib: Path) -> str:
-    """How the draft would name a file: from its own folder, where it lies there."""
+def check(
+    library: Library,
+    path: str | Path,
+    only: Collection[str] = (),
+    threshold: float | None = None,
+    pipeline: str | Pipeline | Stage | None = "fast",
+    k: int = 3,
+) -> Report:
+    """Audit a draft: sentences that need a citation, and problems with its citation keys and bibliography."""
+    return Manuscript(path, library).check(only, threshold, pipeline, k)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"
+
+
+def _relative_name(path: Path, bib: Path) -> str:
+    """The name of a bibliography as the draft would give it: relative to the draft's folder where possible."""
     try:
         return str(bib.resolve().relative_to(path.parent.resolve()))
     except ValueError:

@@ -1,8 +1,8 @@
-"""Markdown as a draft: pandoc's, Quarto's and R Markdown's.
+"""Reads Markdown: pandoc's, Quarto's and R Markdown's.
 
-The text is taken line by line for its blocks and sign by sign for what stands in them, by hand: parsers of Markdown
-(markdown-it-py and its kin) know the lines of a block, and not where in it a citation begins. Code, displayed formulas, raw
-LaTeX and HTML comments are no running text; a comment that asks for a citation is a gap.
+The text is split by lines into blocks and by tokens inside a block. Markdown parsers such as markdown-it-py know the lines of a
+block, but not where in it a citation begins, so this is written by hand. Code, displayed formulas, raw LaTeX and HTML comments
+are not running text; a comment that asks for a citation is a gap.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from citewell.draft import front_matter, tex_commands
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.builder import Block, DraftBuilder, without_marks
-from citewell.draft.files import Folder
+from citewell.draft.files import DraftSource, Folder
 from citewell.draft.gaps import GAP, asks_for_citation, bracket_note, is_key
 from citewell.draft.plain import copy_with_gaps
 from citewell.draft.source_text import MappedText, SourceText, concatenate
@@ -48,11 +48,11 @@ _ATTRIBUTES = re.compile(r"\{[#.=:\-][^{}\n]*\}|\{[a-z-]+=[^{}\n]*\}")
 _KEY = r"@(?:\{(?P<braced>[^{}\s]{1,200})\}|(?P<key>\w(?:[:.#$%&+?<>~/-]?\w|--?\w)*|\?+)|(?=[\];,]))"
 _PLAIN_KEY = re.compile(r"\w(?:[:.#$%&+?<>~/-]?\w)*")
 _CITED = re.compile(rf"(?<![\w@./\\])-?{_KEY}")
-_ELSEWHERE = re.compile(
+_CROSS_REFERENCE = re.compile(
     r"(?:fig|tbl|tab|sec|eq|thm|lem|cor|prp|cnj|def|exm|exr|lst|tip|nte|wrn|imp|cau|alg|rem|sol|suppfig|supptbl|ref)[-:(]",
     re.IGNORECASE,
 )
-"""Cross-references of Quarto, bookdown and pandoc-crossref, which look like keys."""
+"""Cross-references of Quarto, bookdown and pandoc-crossref, which look like citation keys."""
 _TOKEN = re.compile(
     rf"""(?P<hidden>\x00+)
       | (?P<gap>(?i:{GAP.pattern.replace(" ", "[ ]")}))
@@ -80,13 +80,16 @@ _FURTHER = re.compile(
 _BRACKET = re.compile(r"\\.|[\[\]]|\n[ \t\r]*\n")
 _ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
 _SUMMARY = re.compile(r"summary", re.IGNORECASE)
-"""What some journals have for an abstract; it is a part of the text too."""
-_LONGEST = 3000
+"""The abstract of some journals, which is also part of the text."""
+_MAX_BRACKET = 3000
+PRIORITY = 20
+SUFFIXES = (".md", ".qmd", ".rmd", ".markdown")
 
 
-def looks_like(text: str) -> bool:
-    """Whether a text is Markdown rather than plain text."""
-    return bool(
+def matches(source: DraftSource) -> bool:
+    """Whether a manuscript is Markdown: by its suffix, a YAML header, a heading or a citation."""
+    text = source.text
+    return source.suffix in SUFFIXES or bool(
         _FRONT.match(text)
         or re.search(r"^#{1,6} \S", text, re.MULTILINE)
         or re.search(r"\[[^\[\]\n]{0,200}(?<!\w)@[\w{?]", text)
@@ -94,12 +97,13 @@ def looks_like(text: str) -> bool:
 
 
 def at_key(key: str) -> str:
-    """A key as a citation in running text: ``@key``, in braces where it has other characters than keys mostly have."""
+    """A key as a citation in running text: ``@key``, in braces where it has unusual characters."""
     return f"@{key}" if _PLAIN_KEY.fullmatch(key) else f"@{{{key}}}"
 
 
-def read(text: str, folder: Folder) -> Draft:
-    """The draft that a Markdown document is, with what `folder` holds of it."""
+def read(source: DraftSource) -> Draft:
+    """The draft in a Markdown document, with the files that it includes and its bibliography."""
+    text, folder = source.text, source.folder
     front = _FRONT.match(text)
     title_block = None if front else _TITLE_BLOCK.match(text)
     draft = Draft(format="markdown")
@@ -107,9 +111,9 @@ def read(text: str, folder: Folder) -> Draft:
     reader = _Reader(_with_includes(text, start, folder), draft)
     resources: list[str] = []
     if front:
-        resources = front_matter.take(draft, front[1], _plain)
+        resources = front_matter.read_header(draft, front[1], _plain)
         if abstract := _ABSTRACT_FIELD.search(text, *front.span(1)):
-            reader.quietly(*abstract.span(1))
+            reader.read_citations(*abstract.span(1))
     elif title_block:
         draft.title, draft.authors = (
             title_block[1].strip(),
@@ -122,24 +126,24 @@ def read(text: str, folder: Folder) -> Draft:
 
 
 def _with_includes(text: str, start: int, folder: Folder) -> SourceText:
-    """The document, and behind `start` in it the files that Quarto's ``include`` names, to a depth of one."""
+    """The document with the files that Quarto's ``include`` names after `start`, one level deep."""
     whole = MappedText.of(text, 0)
     names, sources, pieces, at = [""], {"": text}, [], 0
-    for found in _INCLUDE.finditer(text, start):
-        opened = folder.text(found[1])
+    for match in _INCLUDE.finditer(text, start):
+        opened = folder.text(match[1])
         if opened is None or opened[0] in sources:
             continue
         names.append(opened[0])
         sources[opened[0]] = opened[1]
-        rift = whole.substitute(*found.span(), "\n\n")
-        pieces += [whole.cut(at, found.start()), rift, MappedText.of(opened[1], len(names) - 1), rift]
-        at = found.end()
-    made = concatenate([*pieces, whole.cut(at, len(text))])
-    return SourceText(made.text, made.files, made.begins, made.ends, names, sources)
+        paragraph_break = whole.substitute(*match.span(), "\n\n")
+        pieces += [whole.cut(at, match.start()), paragraph_break, MappedText.of(opened[1], len(names) - 1), paragraph_break]
+        at = match.end()
+    joined = concatenate([*pieces, whole.cut(at, len(text))])
+    return SourceText(joined.text, joined.files, joined.begins, joined.ends, names, sources)
 
 
 def _plain(value: object) -> str:
-    """What a field of the header says, without marks and citations."""
+    """The text of a header field, without mark-up and citations."""
     if not isinstance(value, str | int | float):
         return ""
     reader = _Reader(SourceText.of(str(value)), Draft())
@@ -147,11 +151,11 @@ def _plain(value: object) -> str:
     return without_marks(reader.builder.block.readable())
 
 
-# -- blocks and what stands in them -----------------------------------------------------------------------------------
+# -- blocks and their content -----------------------------------------------------------------------------------------
 
 
 class _Reader:
-    """Walks along a source, line by line and then sign by sign."""
+    """Walks through the source text: line by line for blocks, then token by token for their content."""
 
     def __init__(self, source: SourceText, draft: Draft) -> None:
         self.source = source
@@ -161,14 +165,14 @@ class _Reader:
         self._in_abstract = self._in_summary = False
         self._abstract: list[str] = []
 
-    def quietly(self, begin: int, end: int) -> None:
-        """Take the citations of a stretch that is no running text."""
+    def read_citations(self, begin: int, end: int) -> None:
+        """Read only the citations of a span that is not running text."""
         self.builder.block = Block(citations_only=True)
         self.inline(begin, end)
         self.builder.end_paragraph()
 
     def walk(self, start: int) -> None:
-        """Read all of it from `start`."""
+        """Read everything from `start`."""
         for kind, begin, end in self._blocks(start):
             if kind == "heading":
                 self._heading(begin, end)
@@ -184,28 +188,28 @@ class _Reader:
         draft.abstract = draft.abstract or " ".join(filter(None, self._abstract))
 
     def _blocks(self, start: int) -> Iterator[tuple[str, int, int]]:
-        """Headings, paragraphs, and tables or quotations, whose lines have something before them, each with its stretch."""
+        """The kind and the span of each block: heading, text, table or quote; the lines of the last two have prefixes."""
         kind, begin, end, listed = "", 0, 0, False
         for line in _LINE.finditer(self.text, start):
             at, stop = line.span()
-            said = line[0].rstrip("\r\n")
-            now, first = self._kind(said, at)
+            content = line[0].rstrip("\r\n")
+            now, first = self._kind(content, at)
             if now == "underline" and kind == "text" and "\n" not in self.text[begin:end].strip():
                 yield "heading", begin, end
                 kind = ""
                 continue
             if now == "underline":
-                now = "blank" if _RULE.match(said) else "text"
-            if now == "item" and kind == "text" and not listed and said.lstrip()[:1] not in "-*+[:":
-                now, first = "text", at  # a line that happens to begin with "a)" or "12."
-            goes_on = now == kind and now in ("text", "table", "quote")
-            listed = now == "item" or (goes_on and listed)
+                now = "blank" if _RULE.match(content) else "text"
+            if now == "item" and kind == "text" and not listed and content.lstrip()[:1] not in "-*+[:":
+                now, first = "text", at  # a line that only looks like an item: it begins with "a)" or "12."
+            continues = now == kind and now in ("text", "table", "quote")
+            listed = now == "item" or (continues and listed)
             now = "text" if now == "item" else now
-            if kind and not goes_on:
+            if kind and not continues:
                 yield kind, begin, end
                 kind = ""
             if now == "heading":
-                yield now, first, at + len(said)
+                yield now, first, at + len(content)
             elif now != "blank":
                 if not kind:
                     kind, begin = now, first
@@ -213,22 +217,22 @@ class _Reader:
         if kind:
             yield kind, begin, end
 
-    def _kind(self, said: str, at: int) -> tuple[str, int]:
-        """What a line is, and where what it says begins."""
-        if not said.strip(" \t\r\x00") or _DIV.fullmatch(said):
+    def _kind(self, line: str, at: int) -> tuple[str, int]:
+        """The kind of a line, and the offset of its content."""
+        if not line.strip(" \t\r\x00") or _DIV.fullmatch(line):
             return "blank", at
-        if found := _HEADING.match(said):
-            return "heading", at + found.end()
-        if _UNDERLINE.match(said):
+        if match := _HEADING.match(line):
+            return "heading", at + match.end()
+        if _UNDERLINE.match(line):
             return "underline", at
-        if _RULE.match(said):
+        if _RULE.match(line):
             return "blank", at
-        if found := _ITEM.match(said):
-            return "item", at + found.end()
-        if _TABLE.match(said):
+        if match := _ITEM.match(line):
+            return "item", at + match.end()
+        if _TABLE.match(line):
             return "table", at
-        if found := _PREFIX.match(said):
-            return ("quote" if found[0].strip() == ">" else "item"), (at if found[0].strip() == ">" else at + found.end())
+        if match := _PREFIX.match(line):
+            return ("quote" if match[0].strip() == ">" else "item"), (at if match[0].strip() == ">" else at + match.end())
         return "text", at
 
     def _lines(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
@@ -240,76 +244,76 @@ class _Reader:
     def _heading(self, begin: int, end: int) -> None:
         self.builder.block = Block(citations_only=True)
         self.inline(begin, end)
-        said = without_marks(self.builder.block.readable()).rstrip("# ").strip()
+        text = without_marks(self.builder.block.readable()).rstrip("# ").strip()
         first = not self.builder.draft.title and not self.builder.section and not self._in_abstract
         self.builder.end_paragraph()
         self.builder.block = Block()
-        self._in_abstract = bool(_ABSTRACT.fullmatch(said)) and not self.builder.draft.abstract
-        self._in_summary = bool(_SUMMARY.fullmatch(said)) and not self.builder.draft.abstract
+        self._in_abstract = bool(_ABSTRACT.fullmatch(text)) and not self.builder.draft.abstract
+        self._in_summary = bool(_SUMMARY.fullmatch(text)) and not self.builder.draft.abstract
         if first and not self._in_abstract:
-            self.builder.draft.title = said
+            self.builder.draft.title = text
         elif not self._in_abstract:
-            self.builder.section = said
+            self.builder.section = text
 
     def inline(self, begin: int, end: int, depth: int = 0) -> None:
-        """Write a stretch of text into the block that stands open."""
+        """Write a span of text into the current block."""
         at = begin
         while at < end:
-            found = _TOKEN.match(self.text, at, end)
-            assert found is not None, "the last alternative takes any character"
-            at = max(self._token(found, end, depth), found.end())
+            token = _TOKEN.match(self.text, at, end)
+            assert token is not None, "the last alternative matches any character"
+            at = max(self._token(token, end, depth), token.end())
 
-    def _token(self, found: re.Match[str], end: int, depth: int) -> int:
-        """Take one sign; where to go on."""
-        block, (begin, behind) = self.builder.block, found.span()
-        if found["gap"] and not _is_link(found[0], self.text[behind : behind + 1]):
-            block.mark(begin, behind, [], bracket_note(found[0]))
-        elif found["comment"]:
-            block.mark(begin, behind, [], found["comment"])
-        elif found["code"] and not found["code"].startswith("r "):
-            block.copy(found["code"], found.start("code"))
-        elif found["name"]:
-            self._latex(found)
-        elif found["escaped"]:
-            block.copy(found["escaped"], found.start("escaped"))
-        elif found["image"] or found["note"]:
-            return self._apart(found.end(), end, depth)
-        elif found["bracket"] or found["gap"]:
+    def _token(self, match: re.Match[str], end: int, depth: int) -> int:
+        """Process one token; returns the offset to continue at."""
+        block, (begin, after) = self.builder.block, match.span()
+        if match["gap"] and not _is_link(match[0], self.text[after : after + 1]):
+            block.mark(begin, after, [], bracket_note(match[0]))
+        elif match["comment"]:
+            block.mark(begin, after, [], match["comment"])
+        elif match["code"] and not match["code"].startswith("r "):
+            block.copy(match["code"], match.start("code"))
+        elif match["name"]:
+            self._latex(match)
+        elif match["escaped"]:
+            block.copy(match["escaped"], match.start("escaped"))
+        elif match["image"] or match["note"]:
+            return self._separately(match.end(), end, depth)
+        elif match["bracket"] or match["gap"]:
             return self._bracket(begin, end, depth)
-        elif found["cited"] and (key := found["braced"] or found["key"]):
-            if not _ELSEWHERE.match(key):
-                block.mark(begin, behind, [key] if is_key(key) else [], textual=True)
-        elif found["math"]:
-            block.write(to_text(found["math"]), begin, behind)
-        elif found["text"]:
-            copy_with_gaps(block, self.source, begin, behind)
-        return behind
+        elif match["cited"] and (key := match["braced"] or match["key"]):
+            if not _CROSS_REFERENCE.match(key):
+                block.mark(begin, after, [key] if is_key(key) else [], textual=True)
+        elif match["math"]:
+            block.write(to_text(match["math"]), begin, after)
+        elif match["text"]:
+            copy_with_gaps(block, self.source, begin, after)
+        return after
 
-    def _latex(self, found: re.Match[str]) -> None:
-        """A command of LaTeX in the middle of Markdown: a citation or a gap, else nothing."""
-        name, inside = found["name"], found["arguments"].rpartition("{")[2].removesuffix("}")
-        block, (begin, behind) = self.builder.block, found.span()
+    def _latex(self, match: re.Match[str]) -> None:
+        """A LaTeX command in Markdown: a citation, a gap or text."""
+        name, inside = match["name"], match["arguments"].rpartition("{")[2].removesuffix("}")
+        block, (begin, after) = self.builder.block, match.span()
         if tex_commands.is_gap(name) or (tex_commands.is_note(name) and asks_for_citation(inside)):
-            block.mark(begin, behind, [], to_text(inside))
-        elif tex_commands.is_citation(name) and "{" in found["arguments"]:
+            block.mark(begin, after, [], to_text(inside))
+        elif tex_commands.is_citation(name) and "{" in match["arguments"]:
             keys = [key for each in inside.split(",") if is_key(key := each.strip())]
-            block.mark(begin, behind, keys, textual=tex_commands.is_textual(name))
-        elif name not in tex_commands.SKIPPED and name not in ("begin", "end") and (said := to_text(found[0])):
-            block.write(said, begin, behind)
+            block.mark(begin, after, keys, textual=tex_commands.is_textual(name))
+        elif name not in tex_commands.SKIPPED and name not in ("begin", "end") and (text := to_text(match[0])):
+            block.write(text, begin, after)
 
     def _bracket(self, begin: int, end: int, depth: int) -> int:
-        """What begins with a bracket: a group of citations, a link, or a bracket."""
+        """A group of citations, a link, or a plain bracket."""
         close = self._closing(begin, end)
         block = self.builder.block
         if close > 0:
             further = _FURTHER.match(self.text, close + 1, end)
             keys = [] if further and further[0][0] == "(" else list(_CITED.finditer(self.text, begin + 1, close + 1))
-            keys = [key for key in keys if not _ELSEWHERE.match(key["braced"] or key["key"] or "")]
+            keys = [key for key in keys if not _CROSS_REFERENCE.match(key["braced"] or key["key"] or "")]
             if keys:
                 named = [key["braced"] or key["key"] or "" for key in keys]
                 block.mark(begin, close + 1, [name for name in named if is_key(name)])
                 for key, name in zip(keys, named, strict=True):
-                    if not is_key(name) and any(map(is_key, named)):  # a gap beside keys, as in [@one; @?]
+                    if not is_key(name) and any(map(is_key, named)):  # a gap next to keys, as in [@one; @?]
                         block.mark(*key.span(), [])
                 return close + 1
             if further and depth < 4:
@@ -319,12 +323,12 @@ class _Reader:
         return begin + 1
 
     def _closing(self, at: int, end: int) -> int:
-        """Where the bracket at `at` closes; -1 where it does not before `end`, or only far away."""
+        """The offset of the closing bracket; -1 where there is none before `end` or nearby."""
         close = self._brackets.get(at, -1)
-        return close if close < min(end, at + _LONGEST) else -1
+        return close if close < min(end, at + _MAX_BRACKET) else -1
 
-    def _apart(self, at: int, end: int, depth: int) -> int:
-        """A caption or a note as a paragraph of its own."""
+    def _separately(self, at: int, end: int, depth: int) -> int:
+        """A caption or a note as a separate paragraph."""
         close = self._closing(at - 1, end)
         if close < 0 or depth >= 4:
             return at
@@ -336,52 +340,52 @@ class _Reader:
         return further.end() if further else close + 1
 
 
-def _is_link(written: str, follows: str) -> bool:
-    """Whether what looks like a gap is a link or a span: ``[reference](https://...)``."""
-    return written.startswith("[") and "?" not in written and follows in ("(", "[", "{")
+def _is_link(written: str, next_character: str) -> bool:
+    """Whether something that looks like a gap is a link or a span: ``[reference](https://...)``."""
+    return written.startswith("[") and "?" not in written and next_character in ("(", "[", "{")
 
 
 def _brackets(text: str) -> dict[int, int]:
-    """For each opening bracket the place of the one that closes it in the same paragraph."""
+    """For each opening bracket, the offset of its closing bracket in the same paragraph."""
     pairs: dict[int, int] = {}
-    waiting: list[int] = []
-    for found in _BRACKET.finditer(text):
-        if found[0] == "[":
-            waiting.append(found.start())
-        elif found[0] == "]" and waiting:
-            pairs[waiting.pop()] = found.start()
-        elif found[0][0] == "\n":
-            waiting.clear()
+    unmatched: list[int] = []
+    for match in _BRACKET.finditer(text):
+        if match[0] == "[":
+            unmatched.append(match.start())
+        elif match[0] == "]" and unmatched:
+            pairs[unmatched.pop()] = match.start()
+        elif match[0][0] == "\n":
+            unmatched.clear()
     return pairs
 
 
 def _masked(text: str) -> str:
-    """`text` with zero characters for what is no running text; as long as it was, and with its lines."""
+    """`text` with NUL characters in place of what is not running text; length and lines stay the same."""
     pieces, last, at = [], 0, 0
-    unending: set[str] = set()
-    while found := _HIDDEN.search(text, at):
-        begin, at = found.span()
-        if found[0] in unending:
+    without_end: set[str] = set()
+    while match := _HIDDEN.search(text, at):
+        begin, at = match.span()
+        if match[0] in without_end:
             continue
-        if (end := _hidden_end(text, found)) < 0:
-            unending.add(found[0])
+        if (end := _hidden_end(text, match)) < 0:
+            without_end.add(match[0])
             continue
-        if not (found["comment"] and asks_for_citation(text[at:end])):
+        if not (match["comment"] and asks_for_citation(text[at:end])):
             pieces += [text[last:begin], _VISIBLE.sub("\x00", text[begin:end])]
             last = end
         at = end
     return "".join([*pieces, text[last:]])
 
 
-def _hidden_end(text: str, found: re.Match[str]) -> int:
-    """Where what is hidden ends; -1 where it never does, and so does not begin."""
-    if fence := found["fence"]:
+def _hidden_end(text: str, match: re.Match[str]) -> int:
+    """The end of a hidden part; -1 where it has no end."""
+    if fence := match["fence"]:
         close = re.compile(rf"^[ \t>]*{re.escape(fence)}{re.escape(fence[0])}*[ \t\r]*$", re.MULTILINE).search(
-            text, found.end()
+            text, match.end()
         )
         return close.end() if close else -1
-    if found["link"]:
-        return found.end()
-    closing = "-->" if found["comment"] else "$$" if found["math"] else f"\\end{{{found['env']}}}"
-    end = text.find(closing, found.end())
+    if match["link"]:
+        return match.end()
+    closing = "-->" if match["comment"] else "$$" if match["math"] else f"\\end{{{match['env']}}}"
+    end = text.find(closing, match.end())
     return end + len(closing) if end >= 0 else -1

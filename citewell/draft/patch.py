@@ -1,19 +1,19 @@
-"""A change of files that can be looked at first: a unified diff, and then, if wanted, the files themselves."""
+"""Changes of files that the user can review before they are written: a unified diff, then the files themselves."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from citewell.draft.files import Encoding, decoded, replace_file
+from citewell.draft.files import Encoding, decode, replace_file
 from citewell.errors import CitewellError
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file as it is (None where there is none yet), and as it is to be."""
+    """A file as it is (None where it does not exist yet), and as it will be."""
 
     path: Path
     old: bytes | None
@@ -21,32 +21,65 @@ class Change:
 
     @classmethod
     def of(cls, path: Path, text: str) -> Change:
-        """The file at `path` with this text, in the encoding that it has."""
+        """The file at `path` with a new text, in its present encoding."""
         old = path.read_bytes() if path.exists() else None
-        encoding = decoded(old)[1] if old is not None else Encoding()
+        encoding = decode(old)[1] if old is not None else Encoding()
         try:
             return cls(path, old, encoding.encode(text))
         except UnicodeEncodeError as error:
             letter = error.object[error.start : error.start + 1]
-            raise CitewellError(f"{path} is in {encoding.name}, which has no {letter!r}; save it as UTF-8 first") from error
+            raise CitewellError(
+                f"{path} is encoded in {encoding.name}, which has no {letter!r}; save it as UTF-8 first"
+            ) from error
 
-    def diff(self) -> Iterator[str]:
-        """The change as lines of a unified diff."""
-        before, after = decoded(self.old or b"")[0], decoded(self.new)[0]
+    def diff(self) -> str:
+        """The change as a unified diff, which ``patch`` and ``git apply`` accept."""
+        return "".join(self._diff_lines())
+
+    def write(self) -> None:
+        """Replace the file, unless it has changed in the meantime."""
+        now = self.path.read_bytes() if self.path.exists() else None
+        if now != self.old:
+            raise CitewellError(f"{self.path} has changed in the meantime; run the command again")
+        replace_file(self.path, self.new)
+
+    def __repr__(self) -> str:
+        return f"Change({str(self.path)!r})\n{self.diff()}"
+
+    def _diff_lines(self) -> Iterator[str]:
+        before, after = decode(self.old or b"")[0], decode(self.new)[0]
         old_name = str(self.path) if self.old is not None else "/dev/null"
         for line in difflib.unified_diff(_lines(before), _lines(after), old_name, str(self.path)):
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
+
+@dataclass(slots=True)
+class Patch:
+    """The result of `Manuscript.accept`: new texts of the draft and its bibliography, and the changes of files on disk."""
+
+    keys: dict[str, str]
+    """The citation key of each accepted paper, by paper id."""
+    texts: dict[str, str]
+    """The new text of each file of the draft that changes, by its name in `Draft.sources`."""
+    bibliography: str
+    """The new text of the bibliography."""
+    changes: list[Change] = field(default_factory=list)
+    """The files that change; empty for a manuscript without a file."""
+    notes: list[str] = field(default_factory=list)
+    """Gaps that stay open, and why."""
+
+    def diff(self) -> str:
+        """All changes as one unified diff."""
+        return "".join(change.diff() for change in self.changes)
+
     def write(self) -> None:
-        """Put the new file in the old one's place, unless somebody changed that since."""
-        now = self.path.read_bytes() if self.path.exists() else None
-        if now != self.old:
-            raise CitewellError(f"{self.path} was changed meanwhile; run the command again")
-        replace_file(self.path, self.new)
+        """Write all changed files."""
+        for change in self.changes:
+            change.write()
 
 
 def _lines(text: str) -> list[str]:
-    """Lines as a diff has them: only a newline ends one."""
+    """The lines of a text as a diff counts them: only a newline character ends a line."""
     lines = [f"{line}\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return lines if lines[-1] else lines[:-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from citewell.draft.builder import Block, DraftBuilder, without_marks
+from citewell.draft.files import DraftSource
 from citewell.draft.gaps import GAP, bracket_note
 from citewell.draft.queries import is_uncited_section
 from citewell.draft.source_text import SourceText
@@ -15,10 +16,20 @@ _PARAGRAPH = re.compile(r"[^\n]*\S[^\n]*(?:\n|$)(?:(?![ \t]*(?:[-*]|\u2022)[ \t]
 """Lines up to an empty one or to the next list item."""
 _FIRST_LINE = re.compile(r"[#\s]*(\S[^\n]*)")
 _MAX_HEADING_WORDS = 8
+PRIORITY = 0
 
 
-def read(source: SourceText) -> Draft:
+def matches(source: DraftSource) -> bool:
+    """Any text can be read as plain text: this reader is asked last."""
+    return True
+
+
+def read(source: DraftSource) -> Draft:
     """The draft in a plain text."""
+    return _read(SourceText.of(source.text))
+
+
+def _read(source: SourceText) -> Draft:
     text = source.text
     builder = DraftBuilder(source, Draft(format="text"))
     draft = builder.draft

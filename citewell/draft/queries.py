@@ -36,6 +36,8 @@ class DraftQuery:
     query: Query
     gap: Citation | None = None
     """The gap of a local query."""
+    number: int = 0
+    """The number of the gap, counted from 1."""
     paragraph: Paragraph | None = None
     """The paragraph of a paragraph query."""
 
@@ -53,7 +55,8 @@ def draft_queries(draft: Draft, known: Sequence[str] = (), task: str | None = No
     if task in (None, "global") and (draft.title or abstract_or_opening(draft)):
         queries.append(DraftQuery(_query("global", draft, known)))
     if task in (None, "local"):
-        queries += [DraftQuery(_query("local", draft, known, query_context(gap)), gap=gap) for gap in draft.gaps]
+        for number, gap in enumerate(draft.gaps, 1):
+            queries.append(DraftQuery(_query("local", draft, known, query_context(gap)), gap=gap, number=number))
     if task in (None, "paragraph"):
         for paragraph in draft.paragraphs:
             if needs_citations(paragraph):

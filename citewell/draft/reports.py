@@ -1,59 +1,89 @@
-"""Findings of an audit for programs: JSON as everywhere here, SARIF 2.1.0 for code scanning, and GitHub's workflow commands."""
+"""The report of an audit, and its formats for programs: JSON, SARIF 2.1.0 for code scanning, GitHub's workflow commands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from citewell import __version__
-from citewell.draft.audit import ABOUT, KINDS, Finding
+from citewell import __version__, serialize
+from citewell.draft.audit import DESCRIPTIONS, KINDS, LEVELS, Finding
 from citewell.papers import Draft, Place
-from citewell.serialize import suggestion as of_suggestion
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_COMMANDS = {"note": "notice", "warning": "warning", "error": "error"}
-
-Audited = tuple[str, Draft, Sequence[Finding]]
-"""The path of a draft, the draft, and what was found in it."""
+_GITHUB_COMMANDS = {"note": "notice", "warning": "warning", "error": "error"}
 
 
-def as_json(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
-    """What was found in the draft of this path, and how much of each kind."""
-    counts = {kind: sum(finding.kind == kind for finding in findings) for kind in KINDS}
-    return {"draft": name, "counts": counts, "findings": [_finding(name, finding) for finding in findings]}
+@dataclass(repr=False)
+class Report:
+    """The findings in one draft."""
+
+    path: str
+    """The path of the draft; empty for text without a file."""
+    draft: Draft
+    findings: list[Finding]
+    notes: list[str] = field(default_factory=list)
+    """What could not be checked, and what the library lacks for better suggestions."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of findings of each kind."""
+        return {kind: sum(finding.kind == kind for finding in self.findings) for kind in KINDS}
+
+    def file(self, place: Place) -> str:
+        """The path of the file that a place is in."""
+        return str(Path(self.path).parent / place.file) if place.file and self.path else self.path or place.file
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``citewell check --json`` prints."""
+        return {
+            "draft": self.path,
+            "counts": self.counts,
+            "findings": [self._finding(finding) for finding in self.findings],
+            "notes": self.notes,
+        }
+
+    def _finding(self, finding: Finding) -> dict[str, Any]:
+        place = finding.place
+        result: dict[str, Any] = {
+            "kind": finding.kind,
+            "level": finding.level,
+            "message": finding.message,
+            "file": self.file(place),
+            "line": place.line,
+            "begin": place.begin,
+            "end": place.end,
+        }
+        if finding.key:
+            result["key"] = finding.key
+        if finding.score is not None:
+            result["score"] = finding.score
+            result["suggestions"] = [serialize.suggestion(each) for each in finding.suggestions]
+        return result
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{self.file(each.place)}:{each.place.line}: {each.level}: {each.message} [{each.kind}]" for each in self.findings
+        ]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes), summary([self])])
 
 
-def _finding(name: str, finding: Finding) -> dict[str, Any]:
-    place = finding.place
-    found: dict[str, Any] = {
-        "kind": finding.kind,
-        "level": finding.level,
-        "message": finding.message,
-        "file": path_of(name, place),
-        "line": place.line,
-        "begin": place.begin,
-        "end": place.end,
-    }
-    if finding.key:
-        found["key"] = finding.key
-    if finding.score is not None:
-        found["score"] = finding.score
-        found["suggestions"] = [of_suggestion(each) for each in finding.suggestions]
-    return found
+def summary(reports: Iterable[Report]) -> str:
+    """The number of findings of each level, in one line."""
+    levels = [finding.level for report in reports for finding in report.findings]
+    counts = {level: levels.count(level) for level in reversed(LEVELS)}
+    return (
+        ", ".join(f"{count} {level}{'s' if count != 1 else ''}" for level, count in counts.items()) if levels else "no findings"
+    )
 
 
-def path_of(name: str, place: Place) -> str:
-    """The file of a place, for a draft of this path; files that the draft takes in lie beside it."""
-    return str(Path(name).parent / place.file) if place.file and name else name or place.file
-
-
-def sarif(audited: Iterable[Audited]) -> dict[str, Any]:
+def sarif(reports: Iterable[Report]) -> dict[str, Any]:
     """All findings as one SARIF log."""
-    results = [_result(name, draft, finding) for name, draft, findings in audited for finding in findings]
+    results = [_sarif_result(report, finding) for report in reports for finding in report.findings]
     rules = [
-        {"id": kind, "shortDescription": {"text": ABOUT[kind]}, "defaultConfiguration": {"level": level}}
+        {"id": kind, "shortDescription": {"text": DESCRIPTIONS[kind]}, "defaultConfiguration": {"level": level}}
         for kind, level in KINDS.items()
     ]
     driver = {"name": "citewell", "semanticVersion": __version__, "rules": rules}
@@ -61,14 +91,14 @@ def sarif(audited: Iterable[Audited]) -> dict[str, Any]:
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(name: str, draft: Draft, finding: Finding) -> dict[str, Any]:
+def _sarif_result(report: Report, finding: Finding) -> dict[str, Any]:
     place = finding.place
-    location = {"artifactLocation": {"uri": _uri(path_of(name, place))}, "region": _region(place, draft.sources)}
+    location = {"artifactLocation": {"uri": _uri(report.file(place))}, "region": _region(place, report.draft.sources)}
     return {
         "ruleId": finding.kind,
         "ruleIndex": list(KINDS).index(finding.kind),
         "level": finding.level,
-        "message": {"text": _said(finding)},
+        "message": {"text": _message(finding)},
         "locations": [{"physicalLocation": location}],
     }
 
@@ -78,7 +108,7 @@ def _uri(path: str) -> str:
 
 
 def _region(place: Place, sources: Mapping[str, str]) -> dict[str, int]:
-    """Lines and columns, counted from 1; the last column is the one behind the end."""
+    """Lines and columns, counted from 1; the end column is the one after the last character."""
     text = sources.get(place.file, "")
     line, column = _line_and_column(text, place.begin)
     last, end = _line_and_column(text, max(place.begin, place.end))
@@ -91,32 +121,32 @@ def _line_and_column(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
 
 
-def github(audited: Iterable[Audited]) -> Iterable[str]:
-    """A workflow command for each finding, which GitHub shows beside the line."""
-    for name, draft, findings in audited:
-        for finding in findings:
-            region = _region(finding.place, draft.sources)
-            where = {
-                "file": path_of(name, finding.place),
+def github(reports: Iterable[Report]) -> Iterator[str]:
+    """A workflow command for each finding, which GitHub shows next to the line."""
+    for report in reports:
+        for finding in report.findings:
+            region = _region(finding.place, report.draft.sources)
+            properties = {
+                "file": report.file(finding.place),
                 "line": str(region["startLine"]),
                 "endLine": str(region.get("endLine", region["startLine"])),
                 "title": f"citewell: {finding.kind}",
             }
-            said = ",".join(f"{key}={_property(value)}" for key, value in where.items())
-            yield f"::{_COMMANDS[finding.level]} {said}::{_data(_said(finding))}"
+            encoded = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
+            yield f"::{_GITHUB_COMMANDS[finding.level]} {encoded}::{_escape(_message(finding))}"
 
 
-def _said(finding: Finding) -> str:
-    """The message, with what might be cited."""
+def _message(finding: Finding) -> str:
+    """The message, with the suggested papers."""
     papers = [
         f"{each.paper.title or each.paper.id} ({each.paper.year or 'no year'}), {each.paper.id}" for each in finding.suggestions
     ]
     return "\n".join([finding.message, *(f"- {paper}" for paper in papers)])
 
 
-def _data(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,4 +1,4 @@
-"""What belongs together in LaTeX: braces, options in brackets, environments. Nothing here recurses."""
+"""The structure of LaTeX: matching braces, options in brackets, environments. Nothing here recurses."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from citewell.draft.tex_expand import braces
 BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _SPACE = re.compile(r"\s*")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\\\n]{1,60})\}")
-_LONGEST_OPTION = 600
+_MAX_OPTION = 600
 
 
 class Brackets:
-    """The braces of a text, and what stands between a command and the end of its arguments."""
+    """The matching braces of a text, and the extent of the options and arguments of a command."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self.braces = braces(text)
-        """For each brace that opens, where it closes."""
+        """For each opening brace, the offset of its closing brace."""
 
     def arguments(self, at: int, count: int) -> int:
-        """Where `count` arguments and the options among them end."""
+        """The end of `count` arguments and the options between them."""
         end = self.options(at)
         for number in range(1, count + 1):
             close = self.braces.get(end, -1)
@@ -30,53 +30,53 @@ class Brackets:
             at = close + 1
             end = self.options(at) if self._text.startswith("[", at) else at
             if number < count:
-                end = self.spaced(end)
+                end = self.after_space(end)
         return at if count else end
 
     def options(self, at: int, cited: bool = False) -> int:
-        """Behind the options in brackets, and the space before an argument where one follows; else `at`."""
+        """The end of the options in brackets, and of the space before an argument where one follows; else `at`."""
         end = at
         while True:
-            behind = self.spaced(end)
-            opening = self._text[behind : behind + 1]
+            begin = self.after_space(end)
+            opening = self._text[begin : begin + 1]
             closing = {"[": "]", "<": ">" if cited else "", "(": ")" if cited else ""}.get(opening)
-            close = self.closing(behind + 1, closing) if closing else -1
+            close = self.closing(begin + 1, closing) if closing else -1
             if close < 0:
-                return behind if opening == "{" else end
+                return begin if opening == "{" else end
             end = close + 1
 
     def closing(self, at: int, sign: str) -> int:
-        """Where the bracket that opened before `at` closes, braces passed over; -1 where it does not, or only far away."""
-        last = min(len(self._text), at + _LONGEST_OPTION)
+        """The offset of the closing bracket `sign` after `at`, skipping braces; -1 where there is none nearby."""
+        last = min(len(self._text), at + _MAX_OPTION)
         while at < last:
-            here = self._text[at]
-            if here == sign:
+            character = self._text[at]
+            if character == sign:
                 return at
-            if here == "\n" and BLANK_LINE.match(self._text, at):
+            if character == "\n" and BLANK_LINE.match(self._text, at):
                 return -1
-            at = self.braces.get(at, at) + 1 if here == "{" else at + (2 if here == "\\" else 1)
+            at = self.braces.get(at, at) + 1 if character == "{" else at + (2 if character == "\\" else 1)
         return -1
 
-    def spaced(self, at: int) -> int:
-        """Behind the space at `at`, unless a paragraph ends in it."""
-        found = _SPACE.match(self._text, at)
-        assert found is not None, "no space is space too"
-        return at if BLANK_LINE.search(self._text, at, found.end()) else found.end()
+    def after_space(self, at: int) -> int:
+        """The end of the space at `at`, unless a paragraph ends in it."""
+        space = _SPACE.match(self._text, at)
+        assert space is not None, "the pattern matches the empty string"
+        return at if BLANK_LINE.search(self._text, at, space.end()) else space.end()
 
     def inside(self, at: int) -> str:
-        """What the braces at `at`, or behind the space there, hold; nothing where there are none."""
-        at = self.spaced(at)
+        """The content of the braces at `at`, after optional space; empty where there are none."""
+        at = self.after_space(at)
         close = self.braces.get(at, -1)
         return self._text[at + 1 : close] if close > 0 else ""
 
 
 def environments(text: str) -> dict[int, int]:
-    """For each ``\\begin`` that is ended the place of its ``\\end``."""
-    waiting: dict[str, list[int]] = {}
+    """For each ``\\begin`` that has an ``\\end``, the offset of the latter."""
+    open_environments: dict[str, list[int]] = {}
     pairs = {}
-    for found in _ENVIRONMENT.finditer(text):
-        if found[1] == "begin":
-            waiting.setdefault(found[2], []).append(found.start())
-        elif waiting.get(found[2]):
-            pairs[waiting[found[2]].pop()] = found.start()
+    for match in _ENVIRONMENT.finditer(text):
+        if match[1] == "begin":
+            open_environments.setdefault(match[2], []).append(match.start())
+        elif open_environments.get(match[2]):
+            pairs[open_environments[match[2]].pop()] = match.start()
     return pairs

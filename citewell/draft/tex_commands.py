@@ -1,4 +1,4 @@
-"""What LaTeX commands and environments mean to a reader who looks for running text and citations."""
+"""The meaning of LaTeX commands and environments for running text and citations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GAP = re.compile(
     re.IGNORECASE,
 )
 _PRINTED = frozenset(("Comment", "COMMENT"))
-"""Comments of an algorithm, which a reader sees."""
+"""Comments of an algorithm, which are printed."""
 _NOTE = re.compile(
     r"todo\w*|fixme|fxnote|fxwarning|fxerror|fxfatal|tbd|tk|missing(?:text)?|hltodo|comment|authornote|marginnote|marginpar"
 )
@@ -29,7 +29,7 @@ _TEXTUAL = re.compile(
 
 HEADINGS = frozenset("part chapter section subsection subsubsection addchap addsec".split())
 RUN_IN = frozenset(("paragraph", "subparagraph"))
-ASIDE = frozenset("footnote footnotetext endnote sidenote caption captionof captionbox subcaption subcaptionbox".split())
+SEPARATE = frozenset("footnote footnotetext endnote sidenote caption captionof captionbox subcaption subcaptionbox".split())
 """Commands whose argument is a paragraph of its own."""
 BREAKS = frozenset(
     "par item bigskip medskip smallskip newpage clearpage cleardoublepage pagebreak maketitle appendix centering".split()
@@ -63,35 +63,35 @@ SKIPPED = {
     }.items()
     for name in names.split()
 }
-"""Commands that say nothing to a reader, and how many arguments go with them."""
-SECOND = frozenset(
+"""Commands that print no running text, with the number of their arguments."""
+LAST_ARGUMENT = frozenset(
     (
         "href textcolor hypertarget colorbox foreignlanguage parbox raisebox scalebox resizebox multicolumn texorpdfstring "
         "tablenotetext"
     ).split()
 )
-"""Commands whose first argument is about the text that follows."""
+"""Commands whose first argument is not text; the last one is."""
 RAISED = frozenset(("textsuperscript", "textsubscript"))
-"""Of what is skipped, where a citation is a part of its sentence."""
+"""Skipped commands whose argument may be a citation that belongs to the sentence."""
 MARGIN = frozenset("marginpar marginnote".split())
-"""Notes that are printed: a citation in one counts."""
-THANKS = re.compile(r"acks?|acknowledge?ments?|credits", re.IGNORECASE)
-"""Commands and environments behind which nobody cites."""
-QUIET = frozenset(
+"""Notes that are printed: their citations count."""
+ACKNOWLEDGEMENTS = re.compile(r"acks?|acknowledge?ments?|credits", re.IGNORECASE)
+"""Commands and environments that begin acknowledgements."""
+NO_TEXT = frozenset(
     (
         "tabular tabularx tabulary tabu longtable supertabular array tikzpicture pgfpicture algorithm algorithmic "
         "algorithm2e figure table wrapfigure wraptable sidewaysfigure sidewaystable SCfigure SCtable subfigure subtable "
         "marginfigure margintable teaserfigure listing picture forest titlepage tblr talltblr longtblr NiceTabular"
     ).split()
 )
-"""Environments whose text is no running text; the captions in them are."""
+"""Environments without running text, apart from captions."""
 MATH = frozenset(
     (
         "equation align gather multline eqnarray math displaymath alignat flalign split dmath empheq IEEEeqnarray subequations"
     ).split()
 )
 UNREAD = frozenset("IEEEkeywords keyword keywords CCSXML thebibliography biblist".split())
-"""Environments that have nothing to cite."""
+"""Environments that are not read."""
 ARGUMENTS = {
     "tabular": 1,
     "tabularx": 2,
@@ -112,36 +112,36 @@ ARGUMENTS = {
     "subfigure": 1,
     "subtable": 1,
 }
-"""How many arguments stand behind ``\\begin{...}``."""
+"""Number of arguments after ``\\begin{...}``."""
 
 
 def is_citation(name: str) -> bool:
-    """Whether a command cites: natbib's, biblatex's, apacite's and their kin all have "cite" in their names."""
+    """Whether a command cites: those of natbib, biblatex, apacite and others all have "cite" in their names."""
     return bool(_CITES.fullmatch(name)) and name not in _NO_CITATION
 
 
 def is_gap(name: str) -> bool:
-    """Whether a command says by its name that a citation is missing."""
+    """Whether the name of a command says that a citation is missing."""
     return bool(_GAP.fullmatch(name))
 
 
 def is_note(name: str) -> bool:
-    """Whether a command holds what authors write to themselves."""
+    """Whether a command contains a note of the authors to themselves."""
     return bool(_NOTE.fullmatch(name.lower())) and name not in _PRINTED
 
 
 def is_textual(name: str) -> bool:
-    """Whether a citation is a part of its sentence, as in "Färber and Jatowt (2020) survey"."""
+    """Whether the citation is part of its sentence, as in "Färber and Jatowt (2020) survey"."""
     return bool(_TEXTUAL.match(name))
 
 
 def is_known(name: str) -> bool:
-    """Whether a command means to us what it says here, however a draft defines it."""
+    """Whether the meaning given here overrides the definition of a command in the draft."""
     return (
         is_citation(name)
         or is_gap(name)
         or is_note(name)
-        or name in HEADINGS | RUN_IN | ASIDE | BREAKS | SECOND
+        or name in HEADINGS | RUN_IN | SEPARATE | BREAKS | LAST_ARGUMENT
         or name in SKIPPED
         or name in ("title", "author", "abstract", "begin", "end", "cite", "nocite")
     )

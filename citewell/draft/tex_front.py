@@ -1,4 +1,4 @@
-"""What stands round a LaTeX paper's text: its authors, and the bibliography that is typed into it."""
+"""Reads what surrounds the text of a LaTeX paper: its authors, and a bibliography typed into it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from citewell.sources.clean import year
 from citewell.sources.latex import to_text
 
 COMMAND = re.compile(r"\\(title|author|abstract|bibliography|addbibresource|addglobalbib)(?![A-Za-z@])")
-"""What of a preamble is of interest."""
+"""The commands that are read in a preamble."""
 
-_ABOUT = re.compile(
+_ANNOTATIONS = re.compile(
     r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|orcidID|affiliation|IEEEauthorblockA|corref|fnref"
     r"|altaffilmark|altaffiltext|stepcounter|refstepcounter|arabic|label|ref|authornote|IEEEmembership|href|url|texttt"
     r"|vspace|hspace)(?![A-Za-z@])\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
@@ -29,45 +29,45 @@ _NO_NAME = re.compile(
 _BIBITEM = re.compile(r"\\bibitem(?![A-Za-z])\s*")
 _BLOCK = re.compile(r"\\newblock\b")
 _QUOTED = re.compile(r"(?:``|“|\")(.{8,400}?)[,.]?(?:''|”|\")", re.DOTALL)
-_LEANING = re.compile(r"\\(?:emph|textit)\s*\{([^{}]{8,400})\}|\{\\(?:em|it)\s+([^{}]{8,400})\}")
+_ITALIC = re.compile(r"\\(?:emph|textit)\s*\{([^{}]{8,400})\}|\{\\(?:em|it)\s+([^{}]{8,400})\}")
 _DOI = re.compile(r"10\.\d{4,9}/[^\s{},]+")
 _ARXIV = re.compile(r"arxiv[:\s]*(\d{4}\.\d{4,5})", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _INITIAL = re.compile(r"\b[A-Z]$")
 
 
-def said(inside: str) -> str:
-    """What an argument of the front matter says, without its notes."""
-    # Names of programs are typed so in titles; in lists of authors it is how addresses are.
-    return to_text(_ABOUT.sub(lambda found: found[0] if found[0].startswith("\\texttt") else " ", inside))
+def plain_text(inside: str) -> str:
+    """The text of an argument of the front matter, without notes and affiliations."""
+    # Titles use \texttt for names of programs; lists of authors use it for e-mail addresses.
+    return to_text(_ANNOTATIONS.sub(lambda match: match[0] if match[0].startswith("\\texttt") else " ", inside))
 
 
 def people(inside: str) -> list[str]:
-    """The names in an ``\\author``; affiliations stand on further lines."""
-    inside = _FORMULA.sub(" ", _ABOUT.sub(" ", inside))
-    found = []
+    """The names in an ``\\author``; affiliations are on further lines."""
+    inside = _FORMULA.sub(" ", _ANNOTATIONS.sub(" ", inside))
+    names = []
     for chunk in re.split(r"\\(?:and|And|AND)(?![A-Za-z])|\\IEEEauthorblockN", inside):
         lines = [line for line in _LINE.split(chunk) if to_text(line).strip(" ,")]
         for part in _NEXT.split(lines[0]) if lines else ():
             name = to_text(part).strip(" ,;*†‡0123456789")
             if _NAME.fullmatch(name) and len(name.split()) <= 6 and not _NO_NAME.search(name):
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
-def take_items(draft: Draft, source: SourceText, begin: int, end: int) -> None:
-    """The entries of a ``thebibliography``, as far as their form tells title, authors and year apart."""
-    starts = [found.span() for found in _BIBITEM.finditer(source.text, begin, end)]
-    for at, (start, behind) in enumerate(starts):
+def read_items(draft: Draft, source: SourceText, begin: int, end: int) -> None:
+    """Read the entries of a ``thebibliography``, as far as title, authors and year can be told apart."""
+    starts = [match.span() for match in _BIBITEM.finditer(source.text, begin, end)]
+    for at, (start, body) in enumerate(starts):
         close = starts[at + 1][0] if at + 1 < len(starts) else end
-        key, paper = item(source.text[behind:close])
+        key, paper = item(source.text[body:close])
         if key and key not in draft.bibliography:
             draft.bibliography[key] = paper
             draft.entries[key] = source.place(start, start + len(source.text[start:close].rstrip()))
 
 
 def item(text: str) -> tuple[str, Paper]:
-    """The key and the work of one ``\\bibitem``, given what follows the command."""
+    """The key and the work of one ``\\bibitem``, from the text after the command."""
     pairs = braces(text)
     at = 0
     if text.startswith("["):
@@ -79,13 +79,13 @@ def item(text: str) -> tuple[str, Paper]:
         return "", Paper()
     key, body = text[at + 1 : close].strip(), text[close + 1 :]
     blocks = [block for block in _BLOCK.split(body) if block.strip()]
-    quoted, leaning = _QUOTED.search(body), _LEANING.search(body)
+    quoted, italic = _QUOTED.search(body), _ITALIC.search(body)
     if len(blocks) > 1:
         names, title = blocks[0], blocks[1]
     elif quoted:
         names, title = body[: quoted.start()], quoted[1]
-    elif leaning:
-        names, title = body[: leaning.start()], leaning[1] or leaning[2]
+    elif italic:
+        names, title = body[: italic.start()], italic[1] or italic[2]
     else:
         names, title = _guessed(body)
     years = _YEAR.findall(body)
@@ -100,7 +100,7 @@ def item(text: str) -> tuple[str, Paper]:
 
 
 def _guessed(body: str) -> tuple[str, str]:
-    """Names and title of an item without marks: sentences, the first of which does not end in an initial."""
+    """Names and title of an item without mark-up: the first two sentences; an initial does not end a sentence."""
     parts = body.split(". ")
     for at in range(len(parts) - 1):
         if not _INITIAL.search(parts[at]):
@@ -114,10 +114,10 @@ def _names(text: str) -> list[str]:
 
 
 def _doi(body: str) -> str | None:
-    found = _DOI.search(body)
-    return canonical("doi", found[0]) if found else None
+    match = _DOI.search(body)
+    return canonical("doi", match[0]) if match else None
 
 
 def _arxiv(body: str) -> str | None:
-    found = _ARXIV.search(body)
-    return recognise(f"arxiv:{found[1]}") if found else None
+    match = _ARXIV.search(body)
+    return recognise(f"arxiv:{match[1]}") if match else None

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+from citewell.draft.registry import formats
 from citewell.serve.schemas import Name, example
 
 _TEXT = "Counting boats\n\nBoats were first counted from photographs [?]."
+
+
+def _known_format(name: str) -> str:
+    if name and name not in formats():
+        raise ValueError(f"choose one of {', '.join(formats())}")
+    return name
+
+
+DraftFormat = Annotated[str, AfterValidator(_known_format), WithJsonSchema({"type": "string", "enum": ["", *formats()]})]
+"""The name of a draft format, one of citewell's own or of a plug-in."""
 
 
 # -- requests -----------------------------------------------------------------------------------------------------------
@@ -19,7 +30,7 @@ class DraftRequest(BaseModel):
 
     model_config = example(text=_TEXT, format="text")
     text: str = Field(max_length=2_000_000)
-    format: Literal["", "latex", "markdown", "docx", "text"] = Field("", description="Empty: detected from the text.")
+    format: DraftFormat = Field("", description="Empty: detected from the text.")
     bibliography: str = Field("", max_length=2_000_000, description="The text of its .bib file.")
 
 
@@ -125,7 +136,7 @@ class Draft(BaseModel):
     """The structure of a manuscript."""
 
     model_config = example(**_GAP)
-    format: Literal["latex", "markdown", "docx", "text"]
+    format: str
     title: str
     abstract: str
     authors: list[str]

@@ -48,7 +48,9 @@ def test_people_read_where_what_and_what_to_cite(paper: Path, tiny: Library) -> 
     done = check(paper, "--library", tiny.folder)
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
-    assert lines[0].startswith(f"{paper.parent / 'chapters' / 'one, with comma.tex'}:2: warning: this calls for a citation")
+    assert lines[0].startswith(
+        f"{paper.parent / 'chapters' / 'one, with comma.tex'}:2: warning: this sentence needs a citation"
+    )
     assert any("1. Gulls as a source of error" in line for line in lines)
     assert any("'nobody'" in line and "[missing-key]" in line for line in lines)
     assert lines[-1] == "1 error, 1 warning, 1 note"
@@ -87,7 +89,7 @@ def test_what_is_no_draft_is_neither_clean_nor_a_finding(tmp_path: Path, tiny: L
 def test_without_a_library_the_rest_is_done_and_that_is_said(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CITEWELL_LIBRARY", str(paper.parent / "no-library"))
     done = check(paper, "--json")
-    assert "nothing is suggested" in done.stderr
+    assert "no papers are suggested" in done.stderr
     assert json.loads(done.stdout)["counts"] == {
         "uncited-claim": 1, "missing-key": 1, "duplicate-entry": 0, "disagrees": 0, "never-cited": 1,
     }  # fmt: skip

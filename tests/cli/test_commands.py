@@ -140,7 +140,7 @@ def test_check_and_rebuild(library: Path) -> None:
         (["show", "nobody1900nothing"], "no paper is called"),
         (["suggest", "--title", "x", "--pipeline", "magic"], "no pipeline"),
         (["add", "does-not-exist.bib"], "does not exist"),
-        (["suggest"], "say what you are writing"),
+        (["suggest"], "give a draft file, or --title"),
     ],
 )
 def test_an_error_is_one_line_that_says_the_fix(library: Path, arguments: list[str], says: str) -> None:

@@ -1,4 +1,4 @@
-"""Citations put into drafts, and papers into bibliographies."""
+"""Inserting citations into drafts and entries into bibliographies."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def filled(text: str, format: str, *keys: str) -> str:
     return changed[""]
 
 
-def test_latex_gaps_get_keys_and_keep_what_stands_round_them() -> None:
+def test_latex_gaps_get_keys_and_keep_the_text_around_them() -> None:
     lines = filled(LATEX, "latex", "k", "l").splitlines()
     assert lines[1] == (
         r"Said \citep{a} and \citep[see][]{k, l} and \citet{b}. Wanted \citep{k, l} or \citep{k, l} or \cite{a, k, l}"
@@ -49,21 +49,21 @@ def test_latex_gaps_get_keys_and_keep_what_stands_round_them() -> None:
     assert [lines[0], *lines[2:]] == [LATEX.splitlines()[0], *LATEX.splitlines()[2:]]
 
 
-def test_markdown_gaps_get_keys_and_keep_what_stands_round_them() -> None:
+def test_markdown_gaps_get_keys_and_keep_the_text_around_them() -> None:
     assert filled(MARKDOWN, "markdown", "k", "l").splitlines()[2] == (
         "Said [@a] and [see @k; @l, p. 3] and @b. Wanted [@k; @l] or [@k; @l] or [@a; @k; @l] or \\citep[see][]{k, l}"
         " and @k [@l] does."
     )
 
 
-def test_plain_text_is_cited_as_pandoc_does() -> None:
+def test_plain_text_gets_citations_in_pandoc_syntax() -> None:
     assert (
         filled("Title\n\nA. B.\n\nBells ring [?].", "text", "k/é", "x y".replace(" ", ""))
         == "Title\n\nA. B.\n\nBells ring [@k/é; @xy]."
     )
 
 
-def test_a_gap_filled_is_a_citation_and_no_gap() -> None:
+def test_a_filled_gap_is_a_citation() -> None:
     for text, format in ((LATEX, "latex"), (MARKDOWN, "markdown")):
         again = parse(filled(text, format, "k"), format)
         assert not again.gaps
@@ -72,7 +72,7 @@ def test_a_gap_filled_is_a_citation_and_no_gap() -> None:
         )
 
 
-def test_more_is_added_beside_what_is_cited() -> None:
+def test_keys_are_added_next_to_existing_ones() -> None:
     draft = parse(LATEX, "latex")
     by_source = {LATEX[citation.place.begin : citation.place.end]: citation.place for citation in draft.citations}
     changed = with_citations(
@@ -84,7 +84,7 @@ def test_more_is_added_beside_what_is_cited() -> None:
     assert "and @b [@k]. Wanted" in with_citations(draft, [Choice(place, ("k",))])[""]
 
 
-def test_behind_a_sentence_a_citation_comes_before_its_full_stop() -> None:
+def test_a_citation_at_the_end_of_a_sentence_comes_before_the_full_stop() -> None:
     for format, expected in (("latex", "any~\\citep{k}."), ("text", "any [@k].")):
         text = (
             f"Title\n\nA. {LATEX.splitlines()[1]} A claim without any. More."
@@ -96,7 +96,7 @@ def test_behind_a_sentence_a_citation_comes_before_its_full_stop() -> None:
         assert f"A claim without {expected} More." in with_citations(parse(text, format), [Choice(place, ("k",))])[""]
 
 
-def test_places_that_are_not_there_and_keys_that_cannot_be_are_refused() -> None:
+def test_invalid_places_and_keys_are_refused() -> None:
     draft = parse(LATEX, "latex")
     for place, keys, says in ((Place("", 5, 10**6), ("k",), "no position"), (Place("", 0, 0), ("a b",), "citation key")):
         with pytest.raises(CitewellError, match=says):
@@ -118,7 +118,7 @@ def papers() -> list[Paper]:
     ]
 
 
-def test_what_the_bibliography_has_keeps_its_key_and_the_rest_gets_a_stable_one() -> None:
+def test_existing_entries_keep_their_keys_and_new_papers_get_stable_ones() -> None:
     known = dict(entries(BIB))
     keys = assign_keys(papers(), known, reserved=["else1950graphs"])
     assert keys == {"one": "smith2020graphs", "two": "smith2020graphs", "three": "smith2020graphsa", "four": "else1950graphsa"}
@@ -136,7 +136,7 @@ WORDS = st.lists(st.sampled_from(["Graph", "graphs", "Über", "de", "x", "{", "%
 
 
 @given(st.lists(st.tuples(WORDS, WORDS, st.integers(1998, 2003)), max_size=6))
-def test_keys_are_the_same_each_time_and_each_means_one_work(works: list[tuple[str, str, int]]) -> None:
+def test_keys_are_deterministic_and_unique(works: list[tuple[str, str, int]]) -> None:
     made = [Paper(f"On {title}", authors=[f"J {name}"], year=year, id=str(at)) for at, (title, name, year) in enumerate(works)]
     keys = assign_keys(made, {})
     assert keys == assign_keys(made, {}) and len({key.lower() for key in keys.values()}) == len(made)
@@ -144,11 +144,11 @@ def test_keys_are_the_same_each_time_and_each_means_one_work(works: list[tuple[s
     assert with_entries(text, made, assign_keys(made, dict(entries(text)))) == text
 
 
-def test_a_patch_keeps_the_encoding_and_says_what_changes(tmp_path: Path) -> None:
+def test_a_patch_keeps_the_encoding_and_shows_the_change(tmp_path: Path) -> None:
     path = tmp_path / "latin.tex"
     path.write_bytes("Gr\u00fc\u00dfe [?]\r\nEnde".encode("latin-1"))
     change = Change.of(path, "Gr\u00fc\u00dfe \\cite{k}\r\nEnde")
-    assert "".join(change.diff()).splitlines()[3:] == [
+    assert change.diff().splitlines()[3:] == [
         "-Gr\u00fc\u00dfe [?]",
         "+Gr\u00fc\u00dfe \\cite{k}",
         " Ende",
@@ -156,24 +156,22 @@ def test_a_patch_keeps_the_encoding_and_says_what_changes(tmp_path: Path) -> Non
     ]
     change.write()
     assert path.read_bytes() == "Gr\u00fc\u00dfe \\cite{k}\r\nEnde".encode("latin-1")
-    with pytest.raises(CitewellError, match="meanwhile"):
+    with pytest.raises(CitewellError, match="in the meantime"):
         change.write()
     with pytest.raises(CitewellError, match="UTF-8"):
         Change.of(path, "\u2603")
 
 
-def test_a_patch_is_one_that_patch_can_apply(tmp_path: Path) -> None:
+def test_git_can_apply_a_patch(tmp_path: Path) -> None:
     path = tmp_path / "draft.tex"
     path.write_text(LATEX)
     change = Change.of(path, filled(LATEX, "latex", "k"))
-    done = subprocess.run(
-        ["git", "apply", "--unsafe-paths", "-p0", "--directory=/", "-"], input="".join(change.diff()), text=True
-    )
+    done = subprocess.run(["git", "apply", "--unsafe-paths", "-p0", "--directory=/", "-"], input=change.diff(), text=True)
     assert done.returncode == 0 and path.read_bytes() == change.new
 
 
-def test_a_file_that_is_written_is_whole_at_any_moment(tmp_path: Path) -> None:
-    """A process that does nothing but write two versions in turn is killed; what is left is one of them, whole."""
+def test_a_file_is_complete_whenever_the_writer_is_killed(tmp_path: Path) -> None:
+    """A process that writes two versions in turn is killed; the file is one of them, complete."""
     path = tmp_path / "refs.bib"
     versions = [b"a" * 3_000_000, b"b" * 2_000_000]
     path.write_bytes(versions[0])
@@ -195,20 +193,20 @@ def test_a_file_that_is_written_is_whole_at_any_moment(tmp_path: Path) -> None:
     assert path.read_bytes() == b"c"
 
 
-def test_a_gap_in_a_macro_is_filled_where_the_macro_is_defined() -> None:
+def test_a_gap_in_a_macro_must_be_filled_in_its_definition() -> None:
     draft = parse(r"\newcommand{\boat}{Boat~\cite{?}} The \boat{} floats.", "latex")
     (citation,) = draft.citations
     with pytest.raises(CitewellError, match=r"macro \\boat; fill it in the definition"):
         with_citations(draft, [Choice(citation.place, ("k",))])
 
 
-def test_macros_of_ones_own_keep_their_other_arguments() -> None:
+def test_macros_of_the_author_keep_their_other_arguments() -> None:
     macros = r"\newcommand{\citeat}[2]{\cite[#2]{#1}}\newcommand{\jd}[1]{\textcolor{red}{[JD: #1]}}"
     text = rf"{macros} A \citeat{{?}}{{p. 3}} b \jd{{cite X}}."
     assert filled(text, "latex", "k").endswith(r" A \citeat{k}{p. 3} b \cite{k}.")
 
 
-def test_a_citation_behind_a_chinese_sentence_stands_before_its_stop() -> None:
+def test_a_citation_in_a_chinese_sentence_comes_before_its_full_stop() -> None:
     draft = parse("第一句话。第二句话。", "latex")
     first = draft.paragraphs[0].sentences[0]
     assert with_citations(draft, [Choice(first.place, ("k",))])[""] == r"第一句话~\cite{k}。第二句话。"

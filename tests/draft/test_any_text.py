@@ -1,4 +1,4 @@
-"""Whatever is given, a reader makes a draft of it, and every place in it is a place in the source."""
+"""Every text gives a draft, and every place of the draft is inside the source."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_markdown_in_any_order(pieces: list[str]) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=300), st.sampled_from(["latex", "markdown", "text", "docx", ""]))
-def test_any_text_at_all(text: str, format: str) -> None:
+def test_any_text(text: str, format: str) -> None:
     consistent(parse(text, format), text)
 
 

@@ -1,15 +1,15 @@
-"""What an audit finds in a draft, and what it leaves alone."""
+"""Audits of drafts: findings, and what is not a finding."""
 
 from __future__ import annotations
 
 import pytest
 
 from citewell.draft import parse
-from citewell.draft.audit import Finding, audit, not_looked_at, suggest
+from citewell.draft.audit import Finding, audit, unchecked
+from citewell.draft.manuscript import Manuscript
 from citewell.library import Library
 from citewell.models.claims import load
 from citewell.papers import TARGET_MARK
-from citewell.pipeline.registry import pipeline
 
 CLAIM = "Previous studies have shown that gulls are often mistaken for boats, and can be told apart by their wings."
 TEX = rf"""\documentclass{{article}}
@@ -38,10 +38,10 @@ def found(kind: str, library: Library | None = None, tex: str = TEX, bib: str = 
     return audit(parse(tex, "latex", bib), library, load(), only=[kind])
 
 
-def test_a_claim_without_a_citation_is_found_where_it_stands() -> None:
+def test_an_uncited_claim_is_found_with_its_place() -> None:
     draft = parse(TEX, "latex", BIB)
     (claim,) = audit(draft, None, load(), only=["uncited-claim"])
-    # Not in the abstract, where nobody cites, nor where a citation or a gap stands.
+    # Not in the abstract, and not where there is a citation or a gap.
     assert draft.sources[claim.place.file][claim.place.begin : claim.place.end] == CLAIM
     assert claim.place.line == 8
     assert claim.level == "warning"
@@ -56,15 +56,15 @@ def test_the_threshold_decides() -> None:
     assert none == 0 < some < more
 
 
-def test_keys_without_an_entry_are_told_once() -> None:
+def test_a_missing_key_is_reported_once() -> None:
     (missing,) = found("missing-key")
     assert (missing.key, missing.level, missing.place.line) == ("nobody", "error", 10)
 
 
-def test_without_a_bibliography_keys_are_not_judged_and_that_is_said() -> None:
+def test_without_a_bibliography_keys_are_not_checked_and_a_note_says_so() -> None:
     assert found("missing-key", bib="") == []
-    assert any("no bibliography" in note for note in not_looked_at(parse(TEX, "latex")))
-    assert not_looked_at(parse(TEX, "latex", BIB)) == []
+    assert any("no bibliography" in note for note in unchecked(parse(TEX, "latex")))
+    assert unchecked(parse(TEX, "latex", BIB)) == []
 
 
 def test_entries_that_are_never_cited() -> None:
@@ -84,19 +84,19 @@ def test_one_work_in_two_entries() -> None:
 def test_one_key_for_two_entries() -> None:
     again = "@comment{gulls, not an entry}\n@book{gulls, title = {Another book on gulls}, year = {1987}}\n"
     first = found("duplicate-entry", bib=f"{BIB}\n{again}")[0]
-    assert (first.key, first.place.line) == ("gulls", 9) and "called 'gulls' already" in first.message
+    assert (first.key, first.place.line) == ("gulls", 9) and "already has the key 'gulls'" in first.message
 
 
 @pytest.mark.parametrize("change", [("A. Reis", "B. Other"), ("{2001}}\n@article{other", "{2010}}\n@article{other")])
-def test_one_title_of_other_authors_or_years_is_no_duplicate(change: tuple[str, str]) -> None:
+def test_one_title_with_other_authors_or_years_is_not_a_duplicate(change: tuple[str, str]) -> None:
     assert [each.key for each in found("duplicate-entry", bib=BIB.replace(*change))] == ["tides2"]
 
 
-def test_what_the_library_says_otherwise(tiny: Library) -> None:
+def test_disagreements_with_the_library(tiny: Library) -> None:
     messages = {each.key: each.message for each in found("disagrees", tiny)}
     assert set(messages) == {"tides", "gulls", "gulls2"}
-    assert "is of 2018, in the library of 2019" in messages["tides"]
-    assert "is of 2001, in the library of 2017" in messages["gulls"]
+    assert "has the year 2018; the library has 2019" in messages["tides"]
+    assert "has the year 2001; the library has 2017" in messages["gulls"]
 
 
 def test_a_doi_that_belongs_to_another_work(tiny: Library) -> None:
@@ -117,15 +117,13 @@ def test_a_longer_title_is_the_same(tiny: Library) -> None:
 
 
 def test_papers_for_a_claim(tiny: Library) -> None:
-    draft = parse(TEX, "latex", BIB)
-    findings = audit(draft, tiny, load())
-    suggest(findings, draft, tiny, pipeline("fast"), 2)
+    findings = Manuscript.from_text(TEX, tiny, "latex", BIB).check(pipeline="fast", k=2).findings
     for finding in findings:
         assert len(finding.suggestions) == (2 if finding.kind == "uncited-claim" else 0)
     assert findings[0].suggestions[0].paper.title == "Gulls as a source of error"
 
 
-def test_a_draft_of_nothing() -> None:
+def test_an_empty_draft() -> None:
     assert audit(parse(""), None, load()) == []
 
 
@@ -137,19 +135,19 @@ def test_every_form_of_a_draft_is_audited() -> None:
     assert [each.kind for each in audit(parse(plain, "text"), None, load())] == ["uncited-claim"]
 
 
-def test_entries_without_a_title_and_other_names_of_an_entry_are_no_missing_keys() -> None:
+def test_entries_without_a_title_and_aliases_are_not_missing_keys() -> None:
     bib = BIB + "@misc{web, howpublished = {On the web}}\n@article{new, ids = {old, older}, title = {Names}, year = 2001}\n"
     tex = r"\begin{document} Boats~\cite{web,older,Harbor}. \end{document}"
     (missing,) = found("missing-key", tex=tex, bib=bib)
-    assert missing.message == "no entry of the bibliography is called 'Harbor'; is it 'harbour'?"
+    assert missing.message == "the bibliography has no entry 'Harbor'; did you mean 'harbour'?"
     assert {"web", "new"}.isdisjoint(each.key for each in found("never-cited", tex=tex, bib=bib))
 
 
-def test_proceedings_that_an_entry_refers_to_are_wanted() -> None:
+def test_cross_referenced_proceedings_count_as_cited() -> None:
     bib = "@inproceedings{a, title = {A}, crossref = {all}}\n@proceedings{all, title = {All of it}}\n@book{b, title = {B}}"
     assert [each.key for each in found("never-cited", tex=r"\begin{document}\cite{a}\end{document}", bib=bib)] == ["b"]
 
 
 @pytest.mark.parametrize("section", ["Acknowledgements", "References", "Funding"])
-def test_nobody_cites_in_thanks_and_lists(section: str) -> None:
+def test_acknowledgements_and_references_are_not_checked(section: str) -> None:
     assert not found("uncited-claim", tex=rf"\begin{{document}}\section*{{{section}}} {CLAIM} \end{{document}}")

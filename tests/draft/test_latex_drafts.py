@@ -1,4 +1,4 @@
-"""What LaTeX means for a draft, one thing at a time."""
+"""The LaTeX reader, one feature at a time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_citation_commands(written: str, keys: list[str]) -> None:
     "written",
     [r"\citestyle{acm}", r"\setcitestyle{round}", r"\citation", r"\nocite{a}", r"\cite", r"\cite[a]", "\\cite{a\n\nb}"],
 )
-def test_what_only_looks_like_a_citation(written: str) -> None:
+def test_not_a_citation(written: str) -> None:
     assert not citations(parse(f"Before {written} after.", "latex"))
 
 
@@ -94,7 +94,7 @@ def test_signs_and_accents() -> None:
     assert draft.paragraphs[0].text == "“Señor” Müller–Łódź & Čech ß café x^2 α … bold kept."
 
 
-def test_what_is_no_running_text_keeps_its_citations_and_captions() -> None:
+def test_citations_and_captions_outside_of_running_text_are_read() -> None:
     draft = parse(
         r"""Start \begin{align}a &= b \\ \text{by \cite{m}}\end{align} end.
 
@@ -128,7 +128,7 @@ def test_files_are_put_in_and_none_beyond_the_folder_is_opened(tmp_path: Path) -
     assert list(parse((inside / "main.tex").read_text(), "latex").sources) == [""]
 
 
-def test_the_bibliography_that_bibtex_made_is_read_where_there_is_no_other(tmp_path: Path) -> None:
+def test_the_bbl_file_is_read_where_there_is_no_bib_file(tmp_path: Path) -> None:
     (tmp_path / "main.tex").write_text("\\begin{document}A \\cite{k}.\\bibliography{gone}\\end{document}")
     (tmp_path / "main.bbl").write_text(
         "\\begin{thebibliography}{1}\n\\bibitem[{Doe and Roe(2020)}]{k}\nJ.~Doe and R.~Roe.\n\\newblock A {LaTeX} title.\n"
@@ -206,7 +206,7 @@ def test_citations_where_text_is_passed_over(written: str) -> None:
     assert draft.title in ("", "Boats")
 
 
-def test_a_note_names_what_it_cites_by_key() -> None:
+def test_a_note_shows_citations_as_keys() -> None:
     (citation,) = parse(r"Boats\todo{cite \citep[p.~2]{holt} or others}.", "latex").citations
     assert citation.note == "cite [holt] or others"
 
@@ -233,7 +233,7 @@ def test_authors_of_springers_class() -> None:
     assert draft.authors == ["Ann Holt", "Jon Pike"]
 
 
-def test_what_is_struck_out_is_no_text_but_cites_still() -> None:
+def test_struck_out_text_is_left_out_but_its_citations_count() -> None:
     draft = parse(r"We count \deleted{old \cite{a}} boats \st{well}.", "latex")
     assert sentences(draft) == ["We count boats ."]
     assert citations(draft) == [(r"\cite{a}", ["a"])]

@@ -1,4 +1,4 @@
-"""``citewell suggest`` for manuscripts: what is asked, what is cited already, and how suggestions are taken over."""
+"""``citewell suggest`` for manuscripts: queries, works already cited, and accepting suggestions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def draft(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["draft.tex", "draft.md"])
-def test_the_whole_every_gap_and_every_paragraph_without_a_citation(library: Path, draft: Path, name: str) -> None:
+def test_suggestions_for_the_whole_draft_every_gap_and_every_uncited_paragraph(library: Path, draft: Path, name: str) -> None:
     draft.with_name("draft.md").write_bytes(demo.path("draft.md").read_bytes())
     path = draft.with_name(name)
     asked = ("suggest", path, "--bib", draft.with_name("refs.bib"), "--library", library, "--pipeline", "fast", "--json")
@@ -60,9 +60,9 @@ def test_the_whole_every_gap_and_every_paragraph_without_a_citation(library: Pat
     assert results[-1]["place"]["text"].startswith("Our contributions are a compact index")
 
 
-def test_the_table_names_the_places_and_what_is_cited_already(library: Path, draft: Path) -> None:
+def test_the_table_names_the_places_and_the_works_already_cited(library: Path, draft: Path) -> None:
     said = citewell("suggest", draft, "--task", "local", "-k", 1, "--library", library, "--pipeline", "fast").stdout
-    assert "It cites 6 works already, of which the library has 6" in " ".join(said.split())
+    assert "The draft cites 6 works. The library has 6, which are not suggested again" in " ".join(said.split())
     last = read(draft).gaps[-1].place.line
     assert "Gap 8," in said and f"draft.tex:{last}:" in "".join(said.split())
 
@@ -92,7 +92,7 @@ def test_accept_shows_a_patch_and_write_writes_it(library: Path, draft: Path) ->
     assert len(again.gaps) == 6
     assert {key for citation in again.citations for key in citation.keys} <= set(again.bibliography)
     nothing = citewell("suggest", draft, "--take", "he2011citation", "--write", "--library", library)
-    assert "nothing changes" in nothing.stderr and not nothing.stdout
+    assert "nothing to change" in nothing.stderr and not nothing.stdout
 
 
 def test_accept_best_leaves_no_gap(library: Path, draft: Path) -> None:
@@ -103,7 +103,7 @@ def test_accept_best_leaves_no_gap(library: Path, draft: Path) -> None:
     assert not after.gaps and set(told["keys"].values()) <= set(after.bibliography)
 
 
-def test_a_bibliography_that_is_not_there_is_made(library: Path, tmp_path: Path) -> None:
+def test_a_missing_bibliography_is_created(library: Path, tmp_path: Path) -> None:
     path, bib = tmp_path / "draft.md", tmp_path / "new.bib"
     path.write_text("# Title\n\nTopics are mixtures <!-- cite LDA -->.\n")
     asked = ("suggest", path, "--accept", "1=blei2003latent", "--write", "--library", library)
@@ -113,7 +113,7 @@ def test_a_bibliography_that_is_not_there_is_made(library: Path, tmp_path: Path)
     assert bib.read_text().startswith("@") and "{blei2003latent," in bib.read_text()
 
 
-def test_a_word_file_is_read_and_not_written_to(library: Path, tmp_path: Path) -> None:
+def test_a_word_file_is_read_but_not_written(library: Path, tmp_path: Path) -> None:
     path = tmp_path / "draft.docx"
     text = word.paragraph("Topics are mixtures of words, as in latent Dirichlet allocation ", word.run("[?]", "yellow"), ".")
     path.write_bytes(word.docx(word.paragraph("On Topics", style="Title"), text))
@@ -133,10 +133,10 @@ def test_a_word_file_is_read_and_not_written_to(library: Path, tmp_path: Path) -
         (["--accept", "everything"], "GAP#RANK"),
         (["--accept", "1=nobody1900"], "no paper is called"),
         (["--accept", "1#900", "--venue", "sigir"], "has no suggestion 900"),
-        (["--write"], "say what to write"),
+        (["--write"], "needs to know what to write"),
     ],
 )
-def test_mistakes_are_one_line_that_says_the_fix(library: Path, draft: Path, arguments: list[str], says: str) -> None:
+def test_mistakes_get_one_line_with_the_fix(library: Path, draft: Path, arguments: list[str], says: str) -> None:
     before = draft.read_bytes()
     done = citewell("suggest", draft, *arguments, "--library", library, "--pipeline", "fast", check=False)
     assert done.returncode and says in done.stderr and "Traceback" not in done.stderr
@@ -148,13 +148,13 @@ def test_mistakes_are_one_line_that_says_the_fix(library: Path, draft: Path, arg
     [
         ("a.pdf", "%PDF-1.5\n1 0 obj", "is a PDF; save your draft as .tex"),
         ("a.rtf", "{\\rtf1 Boats}", "is rich text (RTF); save"),
-        ("a.docx", "PK\x03\x04 and no more", "is no Word file, or a damaged one; save"),
+        ("a.docx", "PK\x03\x04 and no more", "is not a Word file, or a damaged one; save"),
         ("a.html", "\n<!DOCTYPE html><p>Boats [?]", "is a web page; save"),
-        ("a.tex", "\\documentclass{article}\\begin{document}\\end{document}", "nothing to go by"),
-        ("a.txt", "A title\n\nAnd a text without a gap.", "no gap to fill"),
+        ("a.tex", "\\documentclass{article}\\begin{document}\\end{document}", "no title and no text"),
+        ("a.txt", "A title\n\nAnd a text without a gap.", "no gap; mark the places"),
     ],
 )
-def test_what_is_no_draft_is_refused(library: Path, tmp_path: Path, name: str, text: str, says: str) -> None:
+def test_files_that_are_not_drafts_are_refused(library: Path, tmp_path: Path, name: str, text: str, says: str) -> None:
     path = tmp_path / name
     path.write_text(text)
     accept = ("--accept", "best") if name.endswith("txt") else ()
@@ -162,8 +162,17 @@ def test_what_is_no_draft_is_refused(library: Path, tmp_path: Path, name: str, t
     assert done.returncode and says in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_files_that_a_draft_names_and_that_are_not_there_are_said(library: Path, draft: Path) -> None:
+def test_missing_files_are_reported(library: Path, draft: Path) -> None:
     draft.with_name("refs.bib").unlink()
     done = citewell("suggest", draft, "--task", "global", "-k", 1, "--library", library, "--pipeline", "fast", "--json")
-    assert "names files that are not there: refs" in done.stderr
+    assert "refers to files that do not exist: refs" in done.stderr
     assert all(each["id"] for each in json.loads(done.stdout)["cites"]), "the library knows the keys by itself"
+
+
+def test_features_and_scores_are_shown_only_under_explain(library: Path) -> None:
+    query = ("suggest", "--context", "topic models such as latent Dirichlet allocation [?]", "-k", 1, "--library", library)
+    plain, explained = (citewell(*query, *flags).stdout for flags in ((), ("--explain",)))
+    assert "score:" not in plain and "score:" in explained
+    assert len(explained.splitlines()) > len(plain.splitlines())
+    results = json.loads(citewell(*query, "--json").stdout)
+    assert isinstance(results["notes"], list) and any(reason["detail"] for reason in results["suggestions"][0]["reasons"])

@@ -1,4 +1,4 @@
-"""What Markdown means for a draft, one thing at a time."""
+"""The Markdown reader, one feature at a time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_citations(written: str, keys: list[str]) -> None:
 @pytest.mark.parametrize(
     "written", ["me@a.org", "\\@a", "`@a`", "@fig-a", "[@tbl-a]", "[x](http://a/@b)", "<!-- [@a] -->", "a@b", "[a]"]
 )
-def test_what_only_looks_like_a_citation(written: str) -> None:
+def test_not_a_citation(written: str) -> None:
     assert not citations(parse(f"Before {written} after.", "markdown"))
 
 
@@ -73,7 +73,7 @@ def test_a_summary_is_abstract_and_text() -> None:
     assert [each.text for each in draft.paragraphs] == ["It works OTHERCIT.", "Much."]
 
 
-def test_a_damaged_header_is_no_harm() -> None:
+def test_a_damaged_header_is_ignored() -> None:
     bomb = "a: &a [x, x]\nb: &b [*a, *a]\nnocite: *b\n"
     for header in ("title: [unclosed\n", "- a\n- b\n", bomb, "title: 3\nauthor: {x: 1}\nbibliography: 7\n"):
         draft = parse(f"---\n{header}---\n\nText [@a].\n", "markdown")
@@ -114,7 +114,7 @@ def test_the_abstract_of_the_header_is_a_context_without_the_signs_of_yaml() -> 
     assert citation.context == "Boats were counted TARGETCIT ."
 
 
-def test_a_citation_behind_a_quotation_belongs_to_it() -> None:
+def test_a_citation_after_a_quotation_belongs_to_it() -> None:
     (paragraph,) = parse('They say "boats float." [@a] We count them.', "markdown").paragraphs
     assert [(each.text, each.cited) for each in paragraph.sentences] == [
         ('They say "boats float." OTHERCIT', True),

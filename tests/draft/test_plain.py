@@ -25,7 +25,7 @@ A second paragraph without a gap.
 """
 
 
-def test_the_parts_of_a_draft_are_found() -> None:
+def test_title_abstract_and_paragraphs() -> None:
     draft = parse(DRAFT)
     assert draft.title == "What to Cite"
     assert draft.abstract == "We rank papers. It works."
@@ -55,7 +55,7 @@ def test_without_the_word_abstract_the_first_paragraph_is_it() -> None:
 
 
 @pytest.mark.parametrize(("content", "says"), [(b"", "empty"), (b"PK\x00\x01", "not a text file")])
-def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes, says: str) -> None:
+def test_unreadable_files_give_an_error(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "draft"
     path.write_bytes(content)
     with pytest.raises(CitewellError, match=says):

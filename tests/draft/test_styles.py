@@ -1,4 +1,4 @@
-"""Manuscripts of many styles: every citation and every gap is found, where it stands, and nothing else is.
+"""Manuscripts of many styles: every citation and every gap is found at its place, and nothing else.
 
 Beside each manuscript ``expected.txt`` lists them in reading order, one a line: file and line, what is written there (with its
 line ends as blanks), and the keys, or ``gap`` and what the author noted. The two Word files are made here.
@@ -52,7 +52,7 @@ def found(draft: Draft, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("style", FILES)
-def test_every_citation_and_gap_is_found_where_it_stands(style: str) -> None:
+def test_every_citation_and_gap_is_found_at_its_place(style: str) -> None:
     draft = read(FOLDER / style / FILES[style])
     head, *expected = (FOLDER / style / "expected.txt").read_text("utf-8").splitlines()
     assert "\t".join((draft.format, draft.title, "; ".join(draft.authors), draft.abstract)) == head
@@ -87,7 +87,7 @@ def test_the_text_is_made_of_its_places(style: str) -> None:
 
 
 @pytest.mark.parametrize("style", FILES)
-def test_contexts_say_what_stands_round_the_place(style: str) -> None:
+def test_contexts_are_the_text_around_the_place(style: str) -> None:
     for citation in read(FOLDER / style / FILES[style]).citations:
         assert citation.context.count(TARGET_MARK) == 1
         assert all(key not in citation.context for key in citation.keys)
@@ -138,7 +138,7 @@ def test_word_files_of_two_kinds(tmp_path: Path) -> None:
         assert found(draft, name) == lines
 
 
-def test_what_no_reader_sees_is_left_out_of_the_text() -> None:
+def test_invisible_text_is_left_out() -> None:
     text = " ".join(each.text for each in read(FOLDER / "acl" / "paper.tex").paragraphs)
     assert "Refill" not in text and OTHER_MARK in text and "1{,}204" not in text
     assert without_marks(f"It is so {OTHER_MARK}.") == "It is so."

@@ -48,7 +48,7 @@ def source_of(draft: Draft, *, gaps: bool) -> list[str]:
     return [draft.sources[place.file][place.begin : place.end] for place in places]
 
 
-def test_citations_of_reference_managers_and_the_works_behind_them(tmp_path: Path) -> None:
+def test_citations_of_reference_managers_and_their_works(tmp_path: Path) -> None:
     tag = "MENDELEY_CITATION_v3_" + base64.b64encode(json.dumps({"citationItems": [{"itemData": OTHER}]}).encode()).decode()
     control = f'<w:sdt><w:sdtPr><w:tag w:val="{tag}"/></w:sdtPr><w:sdtContent>{run("(Ng, 2001)")}</w:sdtContent></w:sdt>'
     draft = opened(
@@ -114,7 +114,7 @@ def test_comments_and_highlights_are_gaps(tmp_path: Path) -> None:
     assert [each.text for each in draft.paragraphs][2:] == ["First an item", draft.paragraphs[3].text, "# no heading"]
 
 
-def test_what_was_read_can_be_read_again_as_text(tmp_path: Path) -> None:
+def test_the_markdown_of_a_word_file_can_be_read_again(tmp_path: Path) -> None:
     draft = opened(tmp_path, word.docx(paragraph("Title", style="Title"), paragraph("One ", run("[?]", "red"), " two. Three.")))
     again = parse(draft.sources[""], "docx")
     assert (again.title, again.citations, again.paragraphs) == (draft.title, draft.citations, draft.paragraphs)
@@ -131,12 +131,12 @@ def test_notes_that_name_each_other_come_to_an_end(tmp_path: Path) -> None:
     assert read(path).sources[""].count("Note") == 40
 
 
-def test_a_damaged_file_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+def test_a_damaged_file_gives_one_line_with_the_fix(tmp_path: Path) -> None:
     whole = word.docx(paragraph("Title", style="Title"))
     for data in (whole.replace(b"word/document.xml", b"word/elsewhere.xml"), whole[: len(whole) // 2]):
         with pytest.raises(CitewellError, match="save"):
             opened(tmp_path, data)
-    with pytest.raises(CitewellError, match="save it anew"):
+    with pytest.raises(CitewellError, match="save it again"):
         opened(tmp_path, word.docx("<w:p>"))
 
 
@@ -154,7 +154,7 @@ def test_an_abstract_may_have_paragraphs(tmp_path: Path, blocks: list[str]) -> N
     assert draft.abstract == "Why. How."
 
 
-def test_what_looks_like_markdown_is_text(tmp_path: Path) -> None:
+def test_text_that_looks_like_markdown_stays_text(tmp_path: Path) -> None:
     said = ["1. typed by hand.", "12) too.", "Table: of boats.", "- a dash.", "a <!-- sign -->."]
     draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), *map(paragraph, said)))
     assert [each.text for each in draft.paragraphs] == said

@@ -169,7 +169,7 @@ def test_compression_without_streaming_is_rejected(method: int, inner: str) -> N
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         archive.writestr(inner, "a" * 1_000_000)
-    with pytest.raises(ApiError, match="not packed by Deflate"):
+    with pytest.raises(ApiError, match="not compressed with Deflate"):
         uploads.read_upload("x.zip", out.getvalue())
 
 

@@ -13,9 +13,9 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from citewell.draft import detect_format, docx, parse, read
-from citewell.draft.archives import archive
-from citewell.draft.files import decoded
+from citewell.draft import DraftSource, read, read_source
+from citewell.draft.archives import open_archive
+from citewell.draft.registry import detect, is_binary
 from citewell.errors import CitewellError
 from citewell.papers import Draft
 from citewell.serve.errors import ApiError
@@ -45,23 +45,17 @@ _CHUNK = 1 << 16
 
 def read_upload(name: str, data: bytes) -> Draft:
     """The draft in an uploaded file; `name` is the client's name of it, used in messages."""
+    source = DraftSource(data, name)
     try:
-        if docx.looks_like(data):
-            return docx.read(data, name)
-        if data.startswith(b"PK\x03\x04"):
+        if data.startswith(b"PK\x03\x04") and not is_binary(detect(source)):
             return _project(data)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, UnicodeDecodeError) as error:
         raise ApiError(422, f"{name} is damaged or password-protected ({error}); save it again and retry.") from None
-    text, _ = decoded(data)
-    if "\x00" in text:
-        raise ApiError(422, f"{name} is not a text file; send .tex, .md, .txt, .docx or a .zip of a LaTeX project.")
-    if not text.strip():
-        raise ApiError(422, f"{name} is empty; write the title on the first line and the text below it.")
-    return parse(text, detect_format(text, name))
+    return read_source(source)
 
 
 def _project(data: bytes) -> Draft:
-    with tempfile.TemporaryDirectory(prefix="citewell-") as temporary, archive(data) as packed:
+    with tempfile.TemporaryDirectory(prefix="citewell-") as temporary, open_archive(data) as packed:
         folder = Path(temporary).resolve()
         texts = {}
         for inner, text in _texts(packed):
