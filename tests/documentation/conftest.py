@@ -83,6 +83,7 @@ def session(papers: Path, data_set: Path, service_addresses: dict[str, str], tmp
     (tmp_path / "paper.tex").write_text(DRAFT, "utf-8")
     for name in ("refs.bib", "draft.md", "draft.txt"):
         shutil.copy(demo.path(name), tmp_path / name)
+    (tmp_path / "more.ris").write_text("TY  - JOUR\nTI  - Counting boats in the harbour\nPY  - 2015\nER  - \n")
     (tmp_path / "dois.txt").write_text("10.1000/3\n10.1000/5\n")
     _make_zotero(tmp_path / "Zotero")
     commands = tmp_path / ".bin"
