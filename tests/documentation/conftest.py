@@ -74,7 +74,9 @@ def _make_zotero(folder: Path) -> None:
 
 
 @pytest.fixture
-def session(papers: Path, data_set: Path, service_addresses: dict[str, str], tmp_path: Path) -> Iterator[Session]:
+def session(
+    papers: Path, data_set: Path, service_addresses: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Session]:
     """A reader who has a library, a draft with its bibliography, and a data set under the names that the pages use."""
     for name in ("papers", "my-papers"):
         shutil.copytree(papers, tmp_path / name)
@@ -104,7 +106,7 @@ def session(papers: Path, data_set: Path, service_addresses: dict[str, str], tmp
         "PATH": f"{commands}:{os.environ['PATH']}",
         "PYTHONPATH": f"{ROOT}:{installed}",
         "CITEWELL_LIBRARY": str(tmp_path / "papers"),
-        "CITEWELL_CACHE": str(tmp_path / ".cache"),
+        "CITEWELL_CACHE": str(tmp_path_factory.getbasetemp() / "cache"),  # the pages evaluate on the same set
         "CITEWELL_BACKGROUND": "off",
         "COLUMNS": "120",
         **service_addresses,

@@ -28,6 +28,7 @@ _TITLE = re.compile(r'title="([^"]+)"')
 _STATUS_OF_FINDINGS = re.compile(r"citewell check\b")
 """`citewell check` exits with 1 where it has findings, which is what the pages show."""
 SHELL = ("sh", "bash")
+_TIMEOUT = 180
 
 
 @dataclass(frozen=True)
@@ -120,12 +121,23 @@ class Session:
         failures.write_text("")
         trap = f"""trap 'printf "%s %s\\n" "$?" "$BASH_COMMAND" >> {shlex.quote(str(failures))}' ERR"""
         script = f"set -u -o pipefail\n{trap}\n{self._ported(block.text)}\ntrap - ERR\nenv -0 > {shlex.quote(str(after))}\n"
-        done = subprocess.run(
-            ["bash", "-c", script], cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=300
+        bash = subprocess.Popen(
+            ["bash", "-c", script],
+            cwd=self.folder,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
+        try:
+            output, errors = bash.communicate(timeout=_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            _stop(bash)
+            raise AssertionError(f"{block} takes more than {_TIMEOUT} s; mark it as slow, or as a server") from None
         failed = [line for line in failures.read_text().splitlines() if not _is_finding(line)]
-        assert done.returncode == 0 and not failed, f"{block}: {failed}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
-        assert "Traceback" not in done.stderr, f"{block}:\n{done.stderr[-3000:]}"
+        assert bash.returncode == 0 and not failed, f"{block}: {failed}\n{output[-2000:]}\n{errors[-3000:]}"
+        assert "Traceback" not in errors, f"{block}:\n{errors[-3000:]}"
         self.environment = dict(each.split("=", 1) for each in after.read_text().split("\0") if "=" in each)
 
     def _serve(self, block: Block) -> None:

@@ -1,4 +1,7 @@
-"""The extension guides work as they are written: their files are written, their commands run, and filters are honoured."""
+"""The extension guides work as they are written: their files are written, their commands run, and filters are honoured.
+
+The guide to readers has a test of its own in tests/plugins.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +54,6 @@ def test_a_guide_works_as_it_is_written(guide: str, pipeline: str, session: Sess
     assert len(touched) == 2, "an extension is two files: a module and its registration"
     assert (years := _suggested_years(session, pipeline)), "no suggestion from before 2000: the test shows nothing"
     assert max(years) < 2000
-
-
-def test_the_guide_to_readers_works_as_it_is_written(session: Session) -> None:
-    _clone(session)
-    for block in blocks(GUIDES / "add-a-reader.md", "add-a-reader.md"):
-        session.run(block)
 
 
 def test_a_stage_that_forgets_the_filters_returns_no_filtered_paper(session: Session) -> None:
