@@ -4,7 +4,7 @@ A page may say what to do with the block that follows, in a comment on the line 
 
 - ``<!-- not run: REASON -->``: the block cannot run in a test (network, hours of training). Tests show it as skipped.
 - ``<!-- slow: REASON -->``: the block runs only with the tests that are marked slow.
-- ``<!-- server -->``: the block starts a server, which runs until the page ends.
+- ``<!-- server -->``: the block starts servers; the first one runs until the page ends.
 
 A block with a title (````` ```python title="most_cited.py" `````) is the content of that file.
 """
@@ -28,6 +28,7 @@ _TITLE = re.compile(r'title="([^"]+)"')
 _STATUS_OF_FINDINGS = re.compile(r"citewell check\b")
 """`citewell check` exits with 1 where it has findings, which is what the pages show."""
 SHELL = ("sh", "bash")
+_TIMEOUT = 180
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class Session:
         if block.title:
             path = self.folder / block.title
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text, "utf-8")
+            merge = path.name == "pyproject.toml" and path.exists()
+            path.write_text(merge_toml(path.read_text("utf-8"), block.text) if merge else block.text, "utf-8")
         elif block.directive == "server":
             self._serve(block)
         elif block.language in SHELL:
@@ -100,8 +102,7 @@ class Session:
     def close(self) -> None:
         """Stop what the blocks have started."""
         for server in self._servers:
-            server.send_signal(signal.SIGINT)
-            server.wait(30)
+            _stop(server)
 
     def _python(self, block: Block) -> None:
         code = compile("\n" * block.line + block.text, block.page, "exec", dont_inherit=True)
@@ -120,30 +121,66 @@ class Session:
         failures.write_text("")
         trap = f"""trap 'printf "%s %s\\n" "$?" "$BASH_COMMAND" >> {shlex.quote(str(failures))}' ERR"""
         script = f"set -u -o pipefail\n{trap}\n{self._ported(block.text)}\ntrap - ERR\nenv -0 > {shlex.quote(str(after))}\n"
-        done = subprocess.run(
-            ["bash", "-c", script], cwd=self.folder, env=self.environment, text=True, capture_output=True, timeout=300
-        )
-        failed = [line for line in failures.read_text().splitlines() if not _is_finding(line)]
-        assert done.returncode == 0 and not failed, f"{block}: {failed}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
-        assert "Traceback" not in done.stderr, f"{block}:\n{done.stderr[-3000:]}"
-        self.environment = dict(each.split("=", 1) for each in after.read_text().split("\0") if "=" in each)
-
-    def _serve(self, block: Block) -> None:
-        """Start the first command of the block, on a free port and without a browser, and wait until it answers."""
-        command = next(line for line in block.text.splitlines() if "citewell serve" in line).partition(" #")[0]
-        server = subprocess.Popen(
-            ["bash", "-c", f"exec {command} --no-open --port {self._port} --json"],
+        bash = subprocess.Popen(
+            ["bash", "-c", script],
             cwd=self.folder,
             env=self.environment,
             text=True,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
-        self._servers.append(server)
-        assert server.stdout is not None
-        assert str(self._port) in server.stdout.readline(), f"{block}: the server did not start"
+        try:
+            output, errors = bash.communicate(timeout=_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            _stop(bash)
+            raise AssertionError(f"{block} takes more than {_TIMEOUT} s; mark it as slow, or as a server") from None
+        failed = [line for line in failures.read_text().splitlines() if not _is_finding(line)]
+        assert bash.returncode == 0 and not failed, f"{block}: {failed}\n{output[-2000:]}\n{errors[-3000:]}"
+        assert "Traceback" not in errors, f"{block}:\n{errors[-3000:]}"
+        self.environment = dict(each.split("=", 1) for each in after.read_text().split("\0") if "=" in each)
+
+    def _serve(self, block: Block) -> None:
+        """Start every server of the block without a browser; the first one stays, on a free port."""
+        commands = [line.partition(" #")[0] for line in block.text.splitlines() if "citewell serve" in line]
+        for number, command in enumerate(commands):
+            port = 0 if number else self._port
+            server = subprocess.Popen(
+                ["bash", "-c", f"{command} --no-open --port {port} --json"],
+                cwd=self.folder,
+                env=self.environment,
+                text=True,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+            )
+            assert server.stdout is not None
+            try:
+                assert '"url"' in server.stdout.readline(), f"{block}: {command} did not start"
+            finally:
+                if number:
+                    _stop(server)
+                else:
+                    self._servers.append(server)
 
     def _ported(self, text: str) -> str:
         return text.replace("localhost:8765", f"localhost:{self._port}").replace("127.0.0.1:8765", f"127.0.0.1:{self._port}")
+
+
+def _stop(server: subprocess.Popen[str]) -> None:
+    """Stop a server as Ctrl-C does: every process of its group gets the signal."""
+    os.killpg(server.pid, signal.SIGINT)
+    server.wait(30)
+
+
+def merge_toml(text: str, additions: str) -> str:
+    """A TOML file with the lines of `additions` below the headings that they stand under; new headings go to the end."""
+    for section in re.split(r"^(?=\[)", additions, flags=re.MULTILINE):
+        heading, _, lines = section.strip().partition("\n")
+        if heading and f"{heading}\n" in text:
+            text = text.replace(f"{heading}\n", f"{heading}\n{lines}\n", 1)
+        elif heading:
+            text = f"{text.rstrip()}\n\n{heading}\n{lines}\n"
+    return text
 
 
 def _is_finding(line: str) -> bool:
