@@ -235,7 +235,7 @@ def test_ties_in_an_external_run_are_broken_as_trec_eval_does(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--task", "local", "--pipeline", "nope"], "there is no pipeline 'nope'"),
+        (["--task", "local", "--pipeline", "nope"], "There is no pipeline 'nope'"),
         (["--task", "local", "--baseline", "nope"], "the baseline 'nope' is not among the systems"),
         (["--task", "local", "--measure", "recall"], "there is no measure 'recall'"),
     ],

@@ -69,7 +69,7 @@ def test_a_part_of_a_parameter_can_be_tuned() -> None:
     assert isinstance(changed, BM25)
     assert changed.fields == {"own+cited": 1.0, "cited": 0.5}
     assert changed.k1 == 3.0
-    with pytest.raises(CitewellError, match="no stage of the pipeline 'bm25' has a parameter 'k9'"):
+    with pytest.raises(CitewellError, match="No stage of the pipeline 'bm25' has a parameter 'k9'"):
         pipeline("bm25", k9=1)
 
 
