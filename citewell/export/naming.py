@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from citewell.papers import Paper
+from citewell.text.fold import ascii_letters
 
 _NOT_IN_KEY = re.compile(r"[\s,{}=\"#%~\\\x00-\x1f]+")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -63,13 +63,9 @@ class Citekeys:
 
 def _made(paper: Paper) -> str:
     family = parts(paper.authors[0]).family if paper.authors else "anonymous"
-    words = _WORD.findall(_ascii(paper.title))
+    words = _WORD.findall(ascii_letters(paper.title))
     word = next((each for each in words if each not in _SMALL_WORDS), "")
-    return f"{''.join(_WORD.findall(_ascii(family))) or 'anonymous'}{paper.year or ''}{word}"
-
-
-def _ascii(text: str) -> str:
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return f"{''.join(_WORD.findall(ascii_letters(family))) or 'anonymous'}{paper.year or ''}{word}"
 
 
 def _letters(number: int) -> str:

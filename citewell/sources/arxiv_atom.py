@@ -16,7 +16,7 @@ from citewell.papers import Paper, Problem
 from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import Fields, RecordError, opening, papers, text_at
-from citewell.text.accents import accented
+from citewell.text.accents import decode_tex_accents
 
 NAME = "arXiv Atom"
 PRIORITY = 80
@@ -43,16 +43,16 @@ def _paper(entry: _Element) -> Paper:
     own = recognise(fields.first("id")) or ""
     if not own.startswith("arxiv:"):
         raise RecordError(NO_ID)
-    title = accented(fields.first("title"))
+    title = decode_tex_accents(fields.first("title"))
     if not title:
         raise RecordError(f"{own} has no title")
     published = clean.date(fields.first("published")[:10])
-    extra = {name: accented(fields.first(tag)) for tag, name in _EXTRA.items()}
+    extra = {name: decode_tex_accents(fields.first(tag)) for tag, name in _EXTRA.items()}
     extra |= {"type": "preprint", "url": f"https://arxiv.org/abs/{own.removeprefix('arxiv:')}"}
     return Paper(
         title=title,
-        abstract=accented(fields.first("summary")),
-        authors=[name for author in entry.iterfind("{*}author") if (name := accented(text_at(author, "{*}name")))],
+        abstract=decode_tex_accents(fields.first("summary")),
+        authors=[name for author in entry.iterfind("{*}author") if (name := decode_tex_accents(text_at(author, "{*}name")))],
         year=clean.year(published),
         date=published,
         venue=extra["journal-ref"] or "arXiv",

@@ -16,7 +16,7 @@ from citewell.papers import Paper, Problem
 from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import Fields, RecordError, iso_date, opening, papers, text, text_at
-from citewell.text.accents import accented
+from citewell.text.accents import decode_tex_accents
 
 NAME = "arXiv OAI-PMH"
 PRIORITY = 80
@@ -77,13 +77,13 @@ def _dublin_core(described: _Element) -> Paper:
     names = fields.all("identifier")
     places = [name for name in names if not name.startswith(("doi:", "http://", "https://"))]
     extra = {
-        "journal-ref": accented(places[0]) if places else "",
-        "note": accented(notes[0].removeprefix("Comment:").strip()) if notes else "",
+        "journal-ref": decode_tex_accents(places[0]) if places else "",
+        "note": decode_tex_accents(notes[0].removeprefix("Comment:").strip()) if notes else "",
     }
     return Paper(
-        title=accented(fields.first("title")),
-        abstract=accented(abstracts[0]) if abstracts else "",
-        authors=[_given_first(accented(name)) for name in fields.all("creator")],
+        title=decode_tex_accents(fields.first("title")),
+        abstract=decode_tex_accents(abstracts[0]) if abstracts else "",
+        authors=[_given_first(decode_tex_accents(name)) for name in fields.all("creator")],
         date=min(filter(None, map(clean.date, fields.all("date"))), default=""),
         ids=[canonical("doi", name) or "" for name in names if name.startswith("doi:")],
         keywords=[subject for subject in fields.all("subject") if not _DIGIT.search(subject)],
@@ -101,10 +101,10 @@ def _given_first(listed: str) -> str:
 def _arxiv(described: _Element) -> Paper:
     """A paper in one of arXiv's own two formats."""
     fields = Fields(described)
-    extra = {name: accented(fields.first(tag)) for tag, name in _EXTRA.items()}
+    extra = {name: decode_tex_accents(fields.first(tag)) for tag, name in _EXTRA.items()}
     return Paper(
-        title=accented(fields.first("title")),
-        abstract=accented(fields.first("abstract")),
+        title=decode_tex_accents(fields.first("title")),
+        abstract=decode_tex_accents(fields.first("abstract")),
         authors=_authors(described.find("{*}authors")),
         date=clean.date(fields.first("created")) or _first_version(described),
         ids=[canonical("doi", doi) or "" for doi in fields.first("doi").split()],
@@ -123,7 +123,7 @@ def _authors(listed: _Element | None) -> list[str]:
         return []
     parts = ("{*}forenames", "{*}keyname", "{*}suffix")
     parsed = [" ".join(filter(None, (text_at(author, part) for part in parts))) for author in listed.iterfind("{*}author")]
-    return clean.unique(map(accented, parsed)) or _names(accented(text(listed)))
+    return clean.unique(map(decode_tex_accents, parsed)) or _names(decode_tex_accents(text(listed)))
 
 
 def _names(line: str) -> list[str]:

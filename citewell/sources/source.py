@@ -63,13 +63,13 @@ class _Unzipped(io.RawIOBase):
 class Source:
     """One open input file."""
 
-    def __init__(self, path: Path, namespace: str = "local", held: bytes | None = None) -> None:
-        """Open the file at `path`; `held` is its content where that is in memory already and not on disk."""
+    def __init__(self, path: Path, namespace: str = "local", content: bytes | None = None) -> None:
+        """Open the file at `path`; `content`, if given, is read instead of the disk."""
         self.path = path
         self.namespace = namespace
         """Where ids of no known scheme belong: the name of the data set, or ``local``."""
-        self.size = path.stat().st_size if held is None else len(held)
-        self._raw: BinaryIO = path.open("rb") if held is None else io.BytesIO(held)
+        self.size = path.stat().st_size if content is None else len(content)
+        self._raw: BinaryIO = path.open("rb") if content is None else io.BytesIO(content)
         self.zipped = self._raw.read(2) == b"\x1f\x8b"
         self._raw.seek(0)
         self.stream: io.BufferedReader = (
@@ -82,7 +82,7 @@ class Source:
     @classmethod
     def of(cls, text: str, name: str = "") -> Source:
         """A text that is at hand already, read as a file of this name would be."""
-        return cls(Path(name), held=text.encode("utf-8", "surrogatepass"))
+        return cls(Path(name), content=text.encode("utf-8", "surrogatepass"))
 
     def position(self) -> int:
         """How many bytes of the file on disk have been consumed; for progress against `size`."""

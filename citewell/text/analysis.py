@@ -12,7 +12,6 @@ Unicode is folded once for every distinct piece.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -22,6 +21,8 @@ from threading import Lock
 import numpy as np
 import numpy.typing as npt
 import Stemmer
+
+from citewell.text.fold import folded
 
 VERSION = "english-1"
 """Named in every index; an index made by another analysis must be rebuilt."""
@@ -39,15 +40,13 @@ _TABLE = bytes(byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isaln
 """For UTF-8: ASCII letters in lower case, digits and the bytes of other letters as they are, all else a space."""
 Numbers = npt.NDArray[np.int32]
 
-_MARKS = re.compile(r"[\u0300-\u036f]")
 _OTHER_PUNCTUATION = re.compile(r"[^\w\x00-\x7f]+")
 
 
 def tokens(text: str) -> list[bytes]:
     """The folded tokens of `text`, stop words included, in order."""
     if not text.isascii():
-        text = _MARKS.sub("", unicodedata.normalize("NFKD", text)).casefold()
-        text = _OTHER_PUNCTUATION.sub(" ", text)
+        text = _OTHER_PUNCTUATION.sub(" ", folded(text))
     return _pieces(text)
 
 
