@@ -25,7 +25,7 @@ class Services:
 
     def __init__(self, papers: int = 250) -> None:
         self.papers = papers
-        self.asked: list[tuple[str, dict[str, str], dict[str, str]]] = []
+        self.requests: list[tuple[str, dict[str, str], dict[str, str]]] = []
         """Path, parameters (those of a form too) and headers of every request, in order."""
         self.troubles: list[Callable[[str, dict[str, str]], Reply | None]] = []
         """Each sees every request before it is answered; one that answers instead is used up."""
@@ -61,7 +61,7 @@ class Services:
         self._server.server_close()
 
     def paths(self) -> list[str]:
-        return [path for path, _, _ in self.asked]
+        return [path for path, _, _ in self.requests]
 
     def fail(self, times: int = 1, status: int = 500, headers: dict[str, str] | None = None, body: bytes = b"no") -> None:
         self.troubles += [lambda path, given: (status, headers or {}, body)] * times
@@ -71,7 +71,7 @@ class Services:
         given = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
         if handler.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded"):
             given |= {key: values[0] for key, values in parse_qs(body.decode()).items()}
-        self.asked.append((unquote(parts.path), given, {key.lower(): value for key, value in handler.headers.items()}))
+        self.requests.append((unquote(parts.path), given, {key.lower(): value for key, value in handler.headers.items()}))
         time.sleep(self.delay)
         for trouble in list(self.troubles):
             if (reply := trouble(parts.path, given)) is not None:
