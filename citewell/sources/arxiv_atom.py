@@ -1,7 +1,7 @@
-"""arXiv's answers to queries: an Atom feed with one <entry> a paper.
+"""Search results of the arXiv API: an Atom feed with one <entry> per paper.
 
-The feed names the version that was found; a paper's date is that of its first one (<published>). Where arXiv has something to
-complain about, the feed holds one entry called "Error", whose summary says what.
+The date of a paper is that of its first version (<published>). If a request fails, the feed has one entry called "Error", whose
+summary is the message.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ PRIORITY = 80
 NO_ID = "the entry has no arXiv id"
 
 _DIGIT = re.compile(r"\d")
-"""As in arXiv's harvest: subjects with digits are class codes, which say nothing to a reader."""
+"""As in arXiv's harvest, subjects with digits are class codes, which mean nothing to most people."""
 _EXTRA = {"journal_ref": "journal-ref", "comment": "note"}
 
 
 def matches(head: bytes) -> bool:
-    root, begun = opening(head)
-    return root == "feed" and ("arxiv.org/schemas/atom" in begun or "://arxiv.org/api" in begun or "://arxiv.org/abs" in begun)
+    root, start = opening(head)
+    return root == "feed" and ("arxiv.org/schemas/atom" in start or "://arxiv.org/api" in start or "://arxiv.org/abs" in start)
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
@@ -39,7 +39,7 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 def _paper(entry: _Element) -> Paper:
     fields = Fields(entry)
     if "/api/errors" in fields.first("id"):
-        raise RecordError(f"arXiv answered with an error: {fields.first('summary')}")
+        raise RecordError(f"arXiv reports an error: {fields.first('summary')}")
     own = recognise(fields.first("id")) or ""
     if not own.startswith("arxiv:"):
         raise RecordError(NO_ID)

@@ -1,6 +1,6 @@
-"""The arXiv metadata snapshot (as Kaggle has it): one paper a line, with the date of each of its versions.
+"""The arXiv metadata snapshot (on Kaggle): one paper per line, with the date of each of its versions.
 
-A paper's date is that of its first version, since that is when others could begin to cite it.
+The date of a paper is that of its first version, since others could cite it from then on.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def _first_version(value: object) -> str:
     """The date of the first version, from a line such as ``Mon, 2 Apr 2007 19:18:42 GMT``."""
     created = text(mapping(next(iter(sequence(value)), None)).get("created"))
     try:
-        found = parsedate(created)
+        parsed = parsedate(created)
     except (ValueError, IndexError):
         return ""
-    return day(*found[:3]) if found else date(created)
+    return day(*parsed[:3]) if parsed else date(created)
 
 
 def _authors(record: Json) -> list[str]:
@@ -70,6 +70,6 @@ def _authors(record: Json) -> list[str]:
     parsed = (
         [decode_tex_accents(text(part)) for part in sequence(each)[:3]] for each in sequence(record.get("authors_parsed"))
     )
-    found = [" ".join(filter(None, (*parts[1:2], *parts[:1], *parts[2:3]))) for parts in parsed]
+    names = [" ".join(filter(None, (*parts[1:2], *parts[:1], *parts[2:3]))) for parts in parsed]
     listed = decode_tex_accents(text(record.get("authors"))).replace(" and ", ", ").split(",")
-    return [each for each in found if each] or [each.strip() for each in listed if each.strip()]
+    return [each for each in names if each] or [each.strip() for each in listed if each.strip()]

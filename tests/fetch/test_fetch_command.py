@@ -219,7 +219,7 @@ def test_a_running_zotero(run: Run, services: Services, tmp_path: Path) -> None:
     for given, papers in ((["--collection", "boats"], 4), (["--collection", "Boats/Small ones", "--tag", "boats"], 1)):
         assert json.loads(run("zotero", "--api", *given, "--json").stdout)["papers"] == papers
     assert (
-        "no collection called 'Fish'; there are: Boats, Boats/Small ones, Gulls"
+        "no collection called 'Fish'; its collections: Boats, Boats/Small ones, Gulls"
         in run("zotero", "--api", "--collection", "Fish").stderr
     )
     services.fail(status=403)

@@ -43,6 +43,6 @@ def test_complaints_and_broken_entries_cost_only_themselves(tmp_path: Path) -> N
     )
     assert len(papers(found)) == 2
     reasons = [problem.reason for problem in problems(found)]
-    assert reasons[0] == "arXiv answered with an error: incorrect id"
+    assert reasons[0] == "arXiv reports an error: incorrect id"
     assert reasons[-1] == "the entry has no arXiv id"
     assert len(reasons) == 3

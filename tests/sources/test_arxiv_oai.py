@@ -53,7 +53,7 @@ def test_bad_records_are_problems_and_the_rest_is_taken(tmp_path: Path) -> None:
     found = taken(arxiv_oai, data, tmp_path)
     assert [paper.title for paper in papers(found)] == ["A plain one"]
     assert [problem.reason.partition(":")[0] for problem in problems(found)] == [
-        "arXiv answered with an error",
+        "arXiv reports an error",
         "not well-formed XML",
         "arxiv",
         "the record has no arXiv id",

@@ -39,7 +39,7 @@ def test_what_stands_before_the_cut_of_a_gzip_is_read(tmp_path: Path) -> None:
     (tmp_path / "papers.gz").write_bytes(whole[: len(whole) // 2])
     outcome = Library(tmp_path / "library").add([tmp_path / "papers.gz"])
     assert outcome.papers > 1000
-    assert "too early" in outcome.problems[-1].reason
+    assert "truncated" in outcome.problems[-1].reason
 
 
 def test_a_damaged_gzip_is_said(tmp_path: Path) -> None:
