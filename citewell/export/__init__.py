@@ -1,7 +1,7 @@
 """Papers in the formats that other programs read: one module per format, each with ``write(papers, out)``.
 
-The reader of the same name in `citewell.sources` reads the same papers back. Identifiers for which a format has no field go into
-a field that other programs ignore.
+The reader of the same name in `citewell.sources` reads the same papers back. Identifiers for which a format has no field go
+into a field that other programs ignore.
 """
 
 from __future__ import annotations

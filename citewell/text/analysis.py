@@ -4,9 +4,9 @@ Text is folded (case, accents, ligatures), split into runs of letters and digits
 English). A token that contains a digit is not stemmed, so that ``p53``, ``H2O2`` and ``BM25`` survive. A term is represented by
 a 64-bit hash: the index needs no dictionary of strings, and independent processes agree.
 
-Nearly all words have occurred before. So text is first split at ASCII punctuation only, and a `Vocabulary` caches the result for
-each piece: a document takes one ``bytes.translate``, one ``split`` and one dictionary look-up per word, and each distinct piece
-is folded once.
+Nearly all words have occurred before. So text is first split at ASCII punctuation only, and a `Vocabulary` caches the result
+for each piece: a document takes one ``bytes.translate``, one ``split`` and one dictionary look-up per word, and each distinct
+piece is folded once.
 """
 
 from __future__ import annotations
