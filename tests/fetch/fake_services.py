@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks as the services document it, over a made-up literature; it can be told to misbehave.
+"""An HTTP server that imitates the services as documented, with made-up papers; it can be made to fail.
 
 Paper number n has the DOI 10.1000/n, the arXiv id 2001.0000n and so on, and cites paper n - 1.
 """
@@ -260,11 +260,11 @@ class Services:
             if "[doi]" in term:
                 dois = [part.split('"')[1] for part in term.split(" OR ")]
                 tails = [doi.rpartition("/")[2] for doi in dois]
-                found = [tail for tail in tails if tail.isdigit() and 0 < int(tail) < self.papers]
+                numbers = [tail for tail in tails if tail.isdigit() and 0 < int(tail) < self.papers]
             else:
-                found = [str(n) for n in range(1, self.papers)]
+                numbers = [str(n) for n in range(1, self.papers)]
             most = int(given["retmax"])
-            result = {"count": str(len(found)), "retmax": given["retmax"], "retstart": "0", "idlist": found[:most]}
+            result = {"count": str(len(numbers)), "retmax": given["retmax"], "retstart": "0", "idlist": numbers[:most]}
             return as_json({"header": {"type": "esearch", "version": "0.3"}, "esearchresult": result})
         numbers = [int(n) for n in given["id"].split(",") if 0 < int(n) < self.papers]
         if not numbers:

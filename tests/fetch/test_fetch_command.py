@@ -1,4 +1,4 @@
-"""The command itself, as a process of its own: into a library, killed in the midst, run again, and what it prints."""
+"""The command in a process of its own: adding, being killed, resuming, and its output."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run(command: Callable[..., list[str]], environment: dict[str, str]) -> Run:
     return start
 
 
-def test_papers_land_in_the_library(run: Run, tmp_path: Path) -> None:
+def test_papers_are_added_to_the_library(run: Run, tmp_path: Path) -> None:
     done = run("openalex", "boats", "--limit", "120", "--email", "me@example.org")
     assert done.returncode == 0, done.stderr
     assert (
@@ -122,7 +122,7 @@ def test_an_error_loses_no_earlier_pages(run: Run, services: Services, tmp_path:
         assert len(library) == 250
 
 
-def test_another_writer_is_waited_for(
+def test_fetch_waits_for_another_writer(
     command: Callable[..., list[str]], environment: dict[str, str], services: Services, tmp_path: Path
 ) -> None:
     (tmp_path / "library").mkdir()

@@ -119,7 +119,7 @@ def test_processes_share_the_rate_limit(services: Services, tmp_path: Path) -> N
     assert all(later - earlier > 0.2 for earlier, later in pairwise(moments))
 
 
-def test_the_service_itself_is_never_asked_faster(tmp_path: Path) -> None:
+def test_the_rate_limit_of_the_service_cannot_be_raised(tmp_path: Path) -> None:
     assert HttpSession(crossref.SITE, tmp_path, interval=0.0)._interval == 1.0
     assert HttpSession(crossref.SITE, tmp_path, "me@example.org", interval=0.0)._interval == 0.35
     assert HttpSession(crossref.SITE, tmp_path, "me@example.org", interval=5.0)._interval == 5.0

@@ -48,7 +48,7 @@ def test_a_search_is_paged_through_up_to_its_limit(name: str, limit: int, open_c
 
 
 @pytest.mark.parametrize("name", ["openalex", "semantic_scholar", "crossref"])
-def test_references_come_along(name: str, open_client: Open) -> None:
+def test_references_are_fetched(name: str, open_client: Open) -> None:
     papers, _ = fetched(name, SearchRequest("boats", limit=3), open_client(name))
     assert [len(paper.references) for paper in papers[1:]] == [1, 1]
     cited = papers[1].references[0].ids
@@ -65,7 +65,7 @@ def test_a_broken_record_is_skipped_and_reported(name: str, open_client: Open, s
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_nothing_found_is_no_error(name: str, open_client: Open, services: Services) -> None:
+def test_an_empty_result_is_not_an_error(name: str, open_client: Open, services: Services) -> None:
     services.papers = 0
     papers, result = fetched(name, SearchRequest("boats"), open_client(name))
     assert papers == []
@@ -190,7 +190,7 @@ def test_unsupported_requests_are_errors(open_client: Open) -> None:
         fetched("arxiv", SearchRequest("malformed"), open_client("arxiv"))
 
 
-def test_a_large_search_at_semantic_scholar_goes_by_token(open_client: Open, services: Services) -> None:
+def test_a_large_search_at_semantic_scholar_pages_by_token(open_client: Open, services: Services) -> None:
     services.papers = 6000
     papers, result = fetched("semantic_scholar", SearchRequest("boats", limit=2100), open_client("semantic_scholar"))
     assert len(papers) == 2100
