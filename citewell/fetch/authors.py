@@ -46,7 +46,7 @@ def matching_profiles(author: str, profiles: Iterable[Profile], client: Client) 
     listed = sorted(profiles, key=lambda profile: -profile.works)
     matches = [profile for profile in listed if any(same_name(author, name) for name in profile.names)]
     if not matches:
-        near = "; ".join(map(str, listed[:_SHOWN])) or "nobody similar"
+        near = "; ".join(map(str, listed[:_SHOWN])) or "no similar name"
         raise CitewellError(
             f"{client.site.title} has no author called {author!r}, but lists {near}; use one of these names or ids"
         )

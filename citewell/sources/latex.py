@@ -104,7 +104,7 @@ def _restored(value: str) -> str:
 
 
 def _command(match: re.Match[str]) -> str:
-    """The text that a command stands for; an unknown command disappears, and its argument stays."""
+    """The text of a command; an unknown command disappears, and its argument stays."""
     accent, word, symbol = match["accent"], match["word"], match["symbol"]
     if accent:
         letter = (match["inside"] or match["next"] or "").removeprefix("\\")

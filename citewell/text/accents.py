@@ -1,7 +1,7 @@
 r"""TeX accents such as ``G\"odel``, turned into the accented letters.
 
-Names, titles and abstracts of arXiv are full of them. All other TeX, formulas above all, stays as it is. This is the one table
-of TeX accents: `citewell.sources.latex` and the reader of LaTeX drafts use it too.
+Names, titles and abstracts of arXiv are full of them. All other TeX, such as formulas, is unchanged. This is the one table of
+TeX accents: `citewell.sources.latex` and the reader of LaTeX drafts use it too.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ def folded(text: str) -> str:
 
 
 def folded_name(name: str) -> str:
-    """`folded`, and without the combining marks of every other script too: services write names with and without them."""
+    """`folded`, and also without the combining marks of other scripts: services write names with and without them."""
     decomposed = unicodedata.normalize("NFKD", name)
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).casefold()
 
 
 def ascii_letters(text: str) -> str:
-    """`text` in lower case and in ASCII alone, accents removed and other characters dropped, as citation keys are made."""
+    """`text` in lower-case ASCII, for citation keys: accents are removed and other characters dropped."""
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()

@@ -91,7 +91,7 @@ def _ranks(places: Sequence[Sequence[int]], weights: Float64Array) -> Float64Arr
     links = sums / np.outer(times, times) * np.outer(weights, weights)
     np.fill_diagonal(links, 0.0)
     total = links.sum(axis=1, keepdims=True)
-    if not total.any():  # one candidate alone
+    if not total.any():  # a single candidate
         return weights
     steps = links / np.where(total > 0, total, 1.0)
     ranks = np.full(len(places), 1 / len(places))
