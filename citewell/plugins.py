@@ -1,8 +1,8 @@
 """Plugins: readers, draft formats, stages and pipelines that any installed package can add.
 
 A package registers an object under a name in one of four entry point groups: ``citewell.readers``, ``citewell.drafts``,
-``citewell.stages`` and ``citewell.pipelines``. citewell registers its own objects in the same groups, in pyproject.toml. Nothing
-is imported before it is used.
+``citewell.stages`` and ``citewell.pipelines``. citewell registers its own objects in the same groups, in pyproject.toml.
+Nothing is imported before it is used.
 
 This module reads the ``entry_points.txt`` files on ``sys.path`` itself, in 2 ms with a hundred packages installed.
 `importlib.metadata` finds the same entry points, but its import takes 50 ms, which would slow down a cold `suggest`.
