@@ -1,8 +1,8 @@
-"""External identifiers in one spelling each, so that two records of a paper can find one another.
+"""Canonical identifiers, so that two records of a paper can be matched.
 
-An identifier is a string ``scheme:value``. `canonical` cleans a value whose scheme is known, `recognise` finds the scheme of
-whatever a person or a file wrote (a bare DOI, a URL, ``arXiv:1706.03762v2``), and `implied` lists the identifiers that follow
-from one another, such as the ACL Anthology id inside an ACL DOI.
+An identifier is a string ``scheme:value``. `canonical` normalises a value with a known scheme, `recognise` finds the scheme of
+free text (a bare DOI, a URL, ``arXiv:1706.03762v2``), and `implied` lists identifiers that follow from others, such as the ACL
+Anthology id in an ACL DOI.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ _PREFIXES = {
     "mag": "mag",
     "dblp": "dblp",
 }
-"""What may stand before the colon in an identifier that somebody wrote, and the scheme it means."""
+"""The prefixes before the colon of an identifier, and their schemes."""
 
 
 def canonical(scheme: str, value: str) -> str | None:
-    """`value` as a canonical identifier of `scheme`, or None where it is not one."""
+    """`value` as a canonical identifier of `scheme`, or None if it is invalid."""
     value = value.strip()
     match scheme:
         case "doi":
-            found = _DOI.search(unquote(value) if "%" in value else value)
-            if found is None:
+            match = _DOI.search(unquote(value) if "%" in value else value)
+            if match is None:
                 return None
-            doi = found[0].rstrip(".,;").lower()
+            doi = match[0].rstrip(".,;").lower()
             arxiv = _ARXIV_DOI.fullmatch(doi)
             return canonical("arxiv", arxiv[1]) if arxiv else f"doi:{doi}"
         case "arxiv":
@@ -84,7 +84,7 @@ def canonical(scheme: str, value: str) -> str | None:
 
 
 def recognise(text: str) -> str | None:
-    """The canonical identifier in what somebody wrote, or None where it follows no scheme we know."""
+    """The canonical identifier that `text` is, or None if it has no known scheme."""
     text = text.strip()
     if text.startswith("10."):
         return canonical("doi", text)
@@ -93,13 +93,13 @@ def recognise(text: str) -> str | None:
         return canonical(known, rest)
     if "/" in text:
         for pattern, scheme in _URLS:
-            if found := pattern.fullmatch(text):
-                return canonical(scheme, found[1])
+            if match := pattern.fullmatch(text):
+                return canonical(scheme, match[1])
     return None
 
 
 def implied(identifier: str) -> list[str]:
-    """Identifiers that `identifier` implies, itself first."""
+    """`identifier` and the identifiers that follow from it."""
     if not identifier.startswith(("doi:10.18653/", "doi:10.3115/")):
         return [identifier]
     acl = _ACL_DOI.fullmatch(identifier[4:])

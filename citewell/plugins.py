@@ -1,11 +1,11 @@
 """Plugins: readers, draft formats, stages and pipelines that any installed package can add.
 
 A package registers an object under a name in one of four entry point groups: ``citewell.readers``, ``citewell.drafts``,
-``citewell.stages`` and ``citewell.pipelines``. citewell registers its own in the same groups of pyproject.toml. Nothing is
-imported before it is used.
+``citewell.stages`` and ``citewell.pipelines``. citewell registers its own objects in the same groups, in pyproject.toml.
+Nothing is imported before it is used.
 
-The entry points are read straight from the ``entry_points.txt`` files on ``sys.path``. `importlib.metadata` finds the same
-ones, but importing it costs 50 ms, which a cold `suggest` would notice; this takes 2 ms with a hundred packages installed.
+This module reads the ``entry_points.txt`` files on ``sys.path`` itself, in 2 ms with a hundred packages installed.
+`importlib.metadata` finds the same entry points, but its import takes 50 ms, which would slow down a cold `suggest`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PluginError(CitewellError):
 
 
 class Plugin(NamedTuple):
-    """One entry point: where the object called `name` is, and which package registers it."""
+    """One entry point: the name of an object, where it is, and the package that registers it."""
 
     group: str
     name: str
@@ -49,7 +49,7 @@ class Plugin(NamedTuple):
         return f"{kind} {self.name!r}" if self.own else f"{kind} {self.name!r} of the package {self.package}"
 
     def load(self) -> Any:
-        """The object itself; raises `PluginError` where another package's cannot be imported."""
+        """The object itself; raises `PluginError` if it belongs to another package and cannot be imported."""
         module, _, attributes = self.value.partition("[")[0].strip().partition(":")
         try:
             loaded: Any = import_module(module.strip())
@@ -62,7 +62,7 @@ class Plugin(NamedTuple):
         return loaded
 
     def error(self, error: Exception | str) -> PluginError:
-        """The one line that tells the user about a failure of this plugin."""
+        """An error with a one-line message that names this plugin and its package."""
         reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         reason = " ".join(reason.split())[:300].rstrip(".")
         return PluginError(f"the {self} does not work ({reason}); update or uninstall {self.package}")
@@ -71,7 +71,7 @@ class Plugin(NamedTuple):
 def plugins(group: str) -> dict[str, Plugin]:
     """The plugins of a group by name, in alphabetical order.
 
-    Of two with the same name citewell's own counts, else the one whose package comes first on ``sys.path``.
+    Of two with the same name, citewell's own wins, else the one whose package comes first on ``sys.path``.
     """
     named: dict[str, Plugin] = {}
     for plugin in _own_entry_points() or ():
@@ -87,9 +87,9 @@ def plugins(group: str) -> dict[str, Plugin]:
 
 @lru_cache(maxsize=1)
 def _own_entry_points() -> tuple[Plugin, ...] | None:
-    """citewell's own plugins as the pyproject.toml of a source checkout lists them; None in an installed copy.
+    """citewell's own plugins from the pyproject.toml of a source checkout; None in an installed copy.
 
-    In a checkout the metadata of an earlier installation may be out of date: a reader that was just added would not be found.
+    In a checkout, the metadata of an earlier installation may be out of date and lack a reader that was just added.
     """
     import tomllib
 
@@ -105,7 +105,7 @@ def _own_entry_points() -> tuple[Plugin, ...] | None:
 
 @lru_cache(maxsize=4)
 def _installed(path: tuple[str, ...]) -> tuple[Plugin, ...]:
-    """The entry points in citewell's groups of every package on `path`; of a package that is there twice, the first counts."""
+    """The entry points in citewell's groups of every package on `path`; if a package is there twice, the first one wins."""
     packages: set[str] = set()
     entry_points: list[Plugin] = []
     for folder in dict.fromkeys(path):
@@ -117,7 +117,7 @@ def _installed(path: tuple[str, ...]) -> tuple[Plugin, ...]:
 
 
 def _metadata_files(folder: str) -> Iterator[tuple[str, str]]:
-    """The packages installed in `folder`, in alphabetical order, each with the place of its entry points."""
+    """The packages installed in `folder`, in alphabetical order, each with the path of its entry points."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_METADATA_FOLDERS))  # noqa: PTH208
     except OSError:  # not a folder, or no longer there

@@ -1,4 +1,4 @@
-"""One spelling for each identifier."""
+"""Identifiers are normalised to one form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``citewell demo``: a small real library and a draft with gaps, to see what citewell does."""
+"""``citewell demo``: suggestions for an example draft from a small library of real papers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from citewell.pipeline.registry import pipeline
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("citewell-demo"),
     show_default=True,
-    help="Where to put the library, and a copy of the draft and its bibliography.",
+    help="The folder for the library and a copy of the draft and its bibliography.",
 )
-@click.option("-k", "size", default=3, show_default=True, type=click.IntRange(1, 50), help="How many papers for each gap.")
+@click.option("-k", "size", default=3, show_default=True, type=click.IntRange(1, 50), help="Number of papers per gap.")
 @json_option
 def command(folder: Path, size: int, as_json: bool) -> None:
-    """Build the demo library and suggest what its example draft should cite.
+    """Build a demo library and suggest citations for an example draft.
 
-    The library is the literature of citation recommendation itself.
+    The library contains the literature on citation recommendation.
     """
     draft = folder / "draft.tex"
     library = Library(folder / "library")
@@ -44,10 +44,11 @@ def command(folder: Path, size: int, as_json: bool) -> None:
         return
     counts = library.store.counts()
     click.echo(
-        f"{counts['papers']:,} papers with {counts['citations']:,} citations in {library.folder} ({outcome.new_papers:,} new)\n"
+        f"The library {library.folder} contains {counts['papers']:,} papers ({outcome.new_papers:,} new)"
+        f" and {counts['citations']:,} citations. Suggestions for {draft}:\n"
     )
     print_tables(answers, manuscript)
-    click.echo("Try it yourself:")
+    click.echo("Next, try:")
     program = "python -m citewell" if sys.argv[0].endswith(".py") else sys.argv[0]
     for line in (
         f"suggest {draft} --library {library.folder}",

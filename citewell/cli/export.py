@@ -1,4 +1,4 @@
-"""``citewell export``: the library, or some of it, in a format that other programs read."""
+"""``citewell export``: the library, or a selection, in a format that other programs read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from citewell.cli.options import json_option, library_option, print_json
+from citewell.files import replaced
 from citewell.library.library import Library
 
 _FORMATS = ("bibtex", "ris", "csl", "jsonl")
@@ -15,14 +16,19 @@ _FORMATS = ("bibtex", "ris", "csl", "jsonl")
 
 @click.command("export")
 @click.argument("names", nargs=-1, metavar="[ID]...")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="bibtex", show_default=True)
-@click.option("--output", "-o", type=click.Path(dir_okay=False, writable=True, path_type=Path), help="Write to this file.")
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="bibtex", show_default=True, help="The file format.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write to this file.",
+)
 @library_option
 @json_option
 def command(names: tuple[str, ...], form: str, output: Path | None, library: Library, as_json: bool) -> None:
-    """Export papers as BibTeX, RIS, CSL-JSON or citewell's JSON lines (which lose nothing).
+    """Export papers as BibTeX, RIS, CSL-JSON or citewell's JSON lines (lossless).
 
-    Without an ID the whole library is exported.
+    Without an ID, the whole library is exported.
     """
     from citewell.export import write
 
@@ -30,10 +36,8 @@ def command(names: tuple[str, ...], form: str, output: Path | None, library: Lib
     if output is None:
         write(papers, "csl" if as_json else form, sys.stdout)
         return
-    temporary = output.with_name(output.name + ".part")
-    with temporary.open("w", encoding="utf-8") as out:
+    with replaced(output) as temporary, temporary.open("w", encoding="utf-8") as out:
         write(papers, form, out)
-    temporary.replace(output)
     if as_json:
         print_json({"output": str(output), "papers": len(names) or len(library)})
     else:

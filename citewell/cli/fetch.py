@@ -1,9 +1,10 @@
-"""``citewell fetch``: get papers from Zotero and from services, into the library."""
+"""``citewell fetch``: add papers from Zotero and from services to the library."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,13 @@ import click
 from citewell.cli.options import json_option, library_option, print_json
 from citewell.errors import CitewellError
 from citewell.library.library import Library
+from citewell.progress import Progress
 from citewell.serialize import brief
 
 if TYPE_CHECKING:
+    from citewell.cli.progress import Bar
     from citewell.fetch import Page
-    from citewell.fetch.fetching import Fetched
+    from citewell.fetch.fetching import FetchResult
 
 _SERVICES = {
     "openalex": "openalex",
@@ -26,13 +29,37 @@ _SERVICES = {
     "arxiv": "arxiv",
     "pubmed": "pubmed",
 }
-"""The services' modules by the names of their commands."""
+"""The module of each service by the name of its command."""
 _SHOWN = 20
 _BATCH = 100
 
 
+class _BarProgress(Progress):
+    """Shows progress on the bar that the commands share."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
+        self._bar.fetching(step.removeprefix("fetching from "))
+
+    def update(self, done: int, total: int | None = None) -> None:
+        self._bar.fetched(done, total)
+
+    def message(self, line: str) -> None:
+        self._bar.say(line)
+
+
+@contextmanager
+def _shown_progress() -> Iterator[Progress]:
+    from citewell.cli.progress import Bar
+
+    with Bar() as bar:
+        yield _BarProgress(bar)
+
+
 class _Fetch(click.Group):
-    """Commands are made when they are called: only then does HTTP have to be loaded."""
+    """Makes each command when it is called, so that HTTP is loaded only then."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return ["zotero", *_SERVICES]
@@ -47,8 +74,8 @@ class _Fetch(click.Group):
 def command() -> None:
     """Fetch papers from Zotero, OpenAlex, Semantic Scholar, Crossref, arXiv or PubMed.
 
-    Services are asked no faster than they allow, and once: answers are kept for a while (in $CITEWELL_CACHE). A fetch that was
-    interrupted goes on where it was when it is run again.
+    Requests respect the rate limit of each service, and answers are cached (in $CITEWELL_CACHE). An interrupted fetch resumes
+    where it stopped when you run it again.
 
         citewell fetch openalex "citation recommendation" --since 2015 --limit 500
 
@@ -63,10 +90,10 @@ def _options(name: str) -> list[_Option]:
     from citewell.fetch import service
 
     site, schemes = service(name).SITE, ", ".join(service(name).SCHEMES)
-    key = f" A key in ${site.key_variable} is used." if site.key_variable else ""
+    key = f" Your key, if any: ${site.key_variable}." if site.key_variable else ""
     return [
         click.argument("query", default=""),
-        click.option("--author", default="", metavar="NAME", help="Papers of this author: a name, or an id."),
+        click.option("--author", default="", metavar="NAME", help="Papers by this author: a name or an id."),
         click.option("--doi", "--id", "ids", multiple=True, metavar="ID", help=f"This paper (repeatable): {schemes}."),
         click.option(
             "--doi-file",
@@ -75,31 +102,36 @@ def _options(name: str) -> list[_Option]:
             multiple=True,
             type=click.File("r", encoding="utf-8", errors="replace"),
             metavar="FILE",
-            help="The papers that FILE lists, one identifier a line; - reads standard input.",
+            help="The papers listed in FILE, one identifier per line; - reads standard input.",
         ),
-        click.option("--since", type=click.IntRange(1000, 2100), metavar="YEAR", help="Only papers of YEAR or later."),
+        click.option("--since", type=click.IntRange(1000, 2100), metavar="YEAR", help="Only papers from YEAR or later."),
         click.option("--before", type=click.IntRange(1001, 2101), metavar="YEAR", help="Only papers from before YEAR."),
         click.option(
-            "--limit", type=click.IntRange(1), default=200, show_default=True, metavar="N", help="At most N papers of a search."
+            "--limit",
+            type=click.IntRange(1),
+            default=200,
+            show_default=True,
+            metavar="N",
+            help="Maximum number of papers of a search.",
         ),
         click.option(
             "--email",
             envvar="CITEWELL_EMAIL",
             default="",
             metavar="ADDRESS",
-            help=f"Who asks, so that {site.title} can write to you; $CITEWELL_EMAIL.{key}",
+            help=f"Your address, so that {site.title} can contact you; default: $CITEWELL_EMAIL.{key}",
         ),
         click.option(
             "--url",
             default="",
             metavar="URL",
-            help=f"A mirror or your institution's proxy; ${site.url_variable} does the same.",
+            help=f"Use a mirror or a proxy; default: ${site.url_variable}.",
         ),
         click.option(
             "--interval",
             type=click.FloatRange(0, 3600),
             metavar="SECONDS",
-            help=f"Wait so long between requests; {site.title} itself is never asked faster than it allows.",
+            help=f"Time between two requests; never shorter than {site.title} allows, except at a mirror.",
         ),
         click.option(
             "--max-age",
@@ -107,15 +139,15 @@ def _options(name: str) -> list[_Option]:
             default=7.0,
             show_default=True,
             metavar="DAYS",
-            help="Take answers from the cache that are no older.",
+            help="Use cached answers up to this age.",
         ),
-        click.option("--refresh", is_flag=True, help="Take no answers from the cache; ask again for everything."),
-        click.option("--dry-run", is_flag=True, help="Show how many papers there are and the first of them; add nothing."),
+        click.option("--refresh", is_flag=True, help="Ignore cached answers."),
+        click.option("--dry-run", is_flag=True, help="Show how many papers match and the first of them; add nothing."),
     ]
 
 
 def _vectors_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    text = "Make the papers' vectors in the background, as 'citewell add' does."
+    text = "Compute vectors in the background, as 'citewell add' does."
     return click.option("--vectors/--no-vectors", default=True, show_default=True, help=text)(command)
 
 
@@ -126,13 +158,13 @@ def _command(name: str) -> click.Command:
     module = _SERVICES[name]
     title = service(module).SITE.title
 
-    def run(**given: Any) -> None:
-        _from_service(module, **given)
+    def run(**options: Any) -> None:
+        _from_service(module, **options)
 
     run.__doc__ = f"""Fetch papers from {title} by words, by author or by identifier.
 
-    Words, --author and the years narrow one another down; identifiers are looked up besides. What {title} does not
-    know is listed.
+    A paper must match the words, --author and the years; identifiers are looked up in addition. Identifiers unknown to
+    {title} are listed.
 
         citewell fetch {name} "harbour photography" --since 2015
 
@@ -163,114 +195,117 @@ def _from_service(
     library: Library,
     as_json: bool,
 ) -> None:
-    from citewell.cli.progress import Bar
-    from citewell.fetch import Wanted, service
-    from citewell.fetch.client import open_line
-    from citewell.fetch.fetching import Fetched, fetch, pages
+    from citewell.fetch import SearchRequest, service
+    from citewell.fetch.client import open_client
+    from citewell.fetch.fetching import FetchResult, fetch, pages
 
-    asked = service(name)
-    outcome = Fetched(name)
-    wanted = Wanted(query.strip(), author.strip(), tuple(_identifiers(name, ids, id_files, outcome)), since, before, limit)
-    if not (wanted.query or wanted.author or wanted.ids or outcome.skipped):
-        raise CitewellError("nothing to fetch; give words to search for, --author, --doi or --doi-file")
-    if (since is not None or before is not None) and not (wanted.query or wanted.author):
-        raise CitewellError("--since and --before narrow a search; give words or --author with them")
-    with Bar() as bar:
-        if asked.SITE.contact and not email:
-            bar.say(f"{asked.SITE.title} likes to know whom to write to; --email or $CITEWELL_EMAIL tells it")
-        with open_line(asked.SITE, email, url, interval, max_age, refresh, bar.say) as line:
+    provider = service(name)
+    result = FetchResult(name)
+    request = SearchRequest(
+        query.strip(), author.strip(), tuple(_identifiers(name, ids, id_files, result)), since, before, limit
+    )
+    if not (request.query or request.author or request.ids or result.skipped):
+        raise CitewellError("nothing to fetch; pass words to search for, --author, --doi or --doi-file")
+    if (since is not None or before is not None) and not (request.query or request.author):
+        raise CitewellError("--since and --before narrow a search; pass words or --author as well")
+    with _shown_progress() as progress:
+        if provider.SITE.contact and not email:
+            progress.message(f"{provider.SITE.title} asks for a contact address; set --email or $CITEWELL_EMAIL")
+        with open_client(provider.SITE, email, url, interval, max_age, refresh, progress.message) as client:
             if dry_run:
-                _show(pages(asked, wanted, line, outcome), outcome, as_json)
+                _show(pages(provider, request, client, result), result, as_json)
                 return
-            fetch(library, name, wanted, line, bar, outcome)
-    _done(outcome, asked.SITE.title, library, vectors, as_json)
+            fetch(library, name, request, client, progress, result)
+    _done(result, provider.SITE.title, library, vectors, as_json)
 
 
-def _show(found: Iterator[Page], outcome: Fetched, as_json: bool) -> None:
-    """The first page, for a look."""
-    from citewell.fetch.fetching import gather
+def _show(source: Iterator[Page], result: FetchResult, as_json: bool) -> None:
+    """Print the first page."""
+    from citewell.fetch.fetching import count
     from citewell.papers import Context, Paper
 
     listed: list[Paper | Context] = []
-    for page in found:
-        gather(page, outcome, listed.append)
+    for page in source:
+        count(page, result, listed.append)
         if listed:
             break
     papers = [record for record in listed if isinstance(record, Paper)]
     if as_json:
         shown = [brief(paper) | {"id": paper.id or (paper.ids[0] if paper.ids else "")} for paper in papers]
-        print_json({"service": outcome.service, "total": outcome.total, "missing": outcome.missing, "papers": shown})
+        print_json({"service": result.service, "total": result.total, "missing": result.missing, "papers": shown})
         return
-    if outcome.total is not None:
-        click.echo(f"{outcome.total:,} papers; the first of them:")
+    if result.total is not None:
+        click.echo(f"{result.total:,} papers match; the first ones:")
     for paper in papers[:_SHOWN]:
         click.echo(f"  {paper.title} ({', '.join(paper.authors[:3])}{', ' if paper.authors else ''}{paper.year or 'no year'})")
 
 
-def _identifiers(name: str, ids: tuple[str, ...], files: tuple[Iterable[str], ...], outcome: Fetched) -> Iterator[str]:
-    """Canonical identifiers from the command line and from files; what is none is skipped and told."""
+def _identifiers(name: str, ids: tuple[str, ...], files: tuple[Iterable[str], ...], result: FetchResult) -> Iterator[str]:
+    """Canonical identifiers from the command line and from files; other lines of the files are reported as skipped."""
     for written in ids:
-        if (found := _identifier(name, written)) is None:
-            raise CitewellError(f"{written!r} is no identifier; write a DOI, arXiv:1706.03762, PMID:123 ...")
-        yield found
+        if (identifier := _identifier(name, written)) is None:
+            raise CitewellError(f"{written!r} is not an identifier; use a DOI, arXiv:1706.03762, PMID:123 ...")
+        yield identifier
     for file in files:
         for number, line in enumerate(file, 1):
             written = line.strip().lstrip("\ufeff")
             if not written or written.startswith("#"):
                 continue
-            if (found := _identifier(name, written)) is None:
-                outcome.skip(f"line {number} of {getattr(file, 'name', 'the list')} is no identifier: {written[:80]}", number)
+            if (identifier := _identifier(name, written)) is None:
+                result.skip(
+                    f"line {number} of {getattr(file, 'name', 'the list')} is not an identifier: {written[:80]}", number
+                )
             else:
-                yield found
+                yield identifier
 
 
 def _identifier(name: str, written: str) -> str | None:
     from citewell.identifiers import canonical, recognise
 
     bare = ("arxiv", "openalex", "s2", "acl", *(("pmid",) if name == "pubmed" else ()))
-    return recognise(written) or next((found for scheme in bare if (found := canonical(scheme, written))), None)
+    return recognise(written) or next((known for scheme in bare if (known := canonical(scheme, written))), None)
 
 
-def _done(outcome: Fetched, title: str, library: Library, vectors: bool, as_json: bool) -> None:
+def _done(result: FetchResult, title: str, library: Library, vectors: bool, as_json: bool) -> None:
     from citewell.cli.add import started_encoding
 
     if as_json:
-        print_json(outcome)
+        print_json(result)
     else:
-        _report(outcome, title, library)
-    if vectors and outcome.new_papers and started_encoding(library) and not as_json:
+        _report(result, title, library)
+    if vectors and result.new_papers and started_encoding(library) and not as_json:
         click.echo("vectors are being made in the background; 'citewell library info' shows how far they are")
-    if not outcome.papers and (outcome.missing or outcome.skipped):
+    if not result.papers and (result.missing or result.skipped):
         sys.exit(1)
 
 
-def _report(outcome: Fetched, title: str, library: Library) -> None:
-    known = outcome.papers - outcome.new_papers
-    there = "" if outcome.total is None else f" of {outcome.total:,} that match"
-    asked = (
-        f"; {outcome.requests:,} requests, {outcome.from_cache:,} answers from the cache" if outcome.service != "zotero" else ""
+def _report(result: FetchResult, title: str, library: Library) -> None:
+    known = result.papers - result.new_papers
+    papers = f"{result.papers:,} papers" if result.total is None else f"{result.papers:,} of {result.total:,} matching papers"
+    requests = (
+        f"; {result.requests:,} requests, {result.from_cache:,} answers from the cache" if result.service != "zotero" else ""
     )
     click.echo(
-        f"{outcome.papers:,} papers{there} from {title}: {outcome.new_papers:,} new, {known:,} known already or merged; "
-        f"{outcome.skipped:,} skipped{asked}"
+        f"{papers} fetched from {title}: {result.new_papers:,} new, {known:,} merged with known ones, "
+        f"{result.skipped:,} skipped{requests}"
     )
-    if outcome.papers:
-        click.echo(f"{library.folder} now holds {len(library):,} papers")
-    for identifier in outcome.missing[:_SHOWN]:
+    if result.papers:
+        click.echo(f"{library.folder} now contains {len(library):,} papers")
+    for identifier in result.missing[:_SHOWN]:
         click.echo(f"  {title} does not know {identifier}", err=True)
-    for problem in outcome.problems[:_SHOWN]:
+    for problem in result.problems[:_SHOWN]:
         click.echo(f"  skipped: {problem.reason}", err=True)
-    more = max(0, len(outcome.missing) - _SHOWN) + max(0, outcome.skipped - _SHOWN)
+    more = max(0, len(result.missing) - _SHOWN) + max(0, result.skipped - _SHOWN)
     if more:
         click.echo(f"  and {more:,} more; --json lists them", err=True)
 
 
 @click.command("zotero")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--collection", default="", metavar="NAME", help="Only this collection, by name or path, and those below it.")
+@click.option("--collection", default="", metavar="NAME", help="Only this collection (name or path) and its subcollections.")
 @click.option("--tag", default="", metavar="NAME", help="Only items with this tag.")
-@click.option("--api", is_flag=True, help="Ask the Zotero that is running, by its local API, instead of reading its file.")
-@click.option("--url", default="", metavar="URL", help="Where the API is, if not at its usual port; $CITEWELL_ZOTERO_URL.")
+@click.option("--api", is_flag=True, help="Use the local API of a running Zotero instead of its database file.")
+@click.option("--url", default="", metavar="URL", help="Address of the API; default: $CITEWELL_ZOTERO_URL or the usual port.")
 @click.option("--dry-run", is_flag=True, help="Show the first items; add nothing.")
 @_vectors_option
 @library_option
@@ -286,40 +321,39 @@ def _zotero(
     library: Library,
     as_json: bool,
 ) -> None:
-    """Fetch the items of Zotero.
+    """Fetch the items of your Zotero library.
 
-    PATH is Zotero's data folder or the zotero.sqlite in it (default: ~/Zotero). It is read while Zotero runs, and never written
-    to. Attachments, notes, feeds and what is in the bin stay out; Better BibTeX's citation keys come along.
+    PATH is Zotero's data folder or the zotero.sqlite in it (default: ~/Zotero). Zotero may be running; citewell never writes to
+    its database. Attachments, notes, feeds and items in the bin are left out; citation keys of Better BibTeX are included.
 
         citewell fetch zotero --collection "Thesis/Chapter 2"
     """
-    from citewell.cli.progress import Bar
-    from citewell.fetch.fetching import Fetched, take
+    from citewell.fetch.fetching import FetchResult, add_pages
 
     if (api or url) and path:
-        raise CitewellError("--api asks the Zotero that is running; give it or PATH, not both")
-    outcome = Fetched("zotero")
-    with Bar() as bar:
-        bar.fetching("Zotero")
-        found = _running(url, collection, tag) if api or url else _of_file(path, collection, tag)
+        raise CitewellError("--api uses the running Zotero; pass --api or PATH, not both")
+    result = FetchResult("zotero")
+    with _shown_progress() as progress:
+        progress.start("fetching from Zotero", None, "papers")
+        source = _from_api(url, collection, tag) if api or url else _from_file(path, collection, tag)
         if dry_run:
-            _show(found, outcome, as_json)
+            _show(source, result, as_json)
             return
-        take(library, found, outcome, bar)
-    _done(outcome, "Zotero", library, vectors, as_json)
+        add_pages(library, source, result, progress)
+    _done(result, "Zotero", library, vectors, as_json)
 
 
-def _running(url: str, collection: str, tag: str) -> Iterator[Page]:
+def _from_api(url: str, collection: str, tag: str) -> Iterator[Page]:
     from citewell.fetch import zotero
     from citewell.fetch.cache import cache_folder
-    from citewell.fetch.client import Line
-    from citewell.fetch.http import Polite
+    from citewell.fetch.client import Client
+    from citewell.fetch.http import HttpSession
 
-    with Line(Polite(zotero.SITE, cache_folder() / "zotero", address=url, attempts=2), None) as line:
-        yield from zotero.items(line, collection, tag)
+    with Client(HttpSession(zotero.SITE, cache_folder() / "zotero", address=url, attempts=2), None) as client:
+        yield from zotero.items(client, collection, tag)
 
 
-def _of_file(path: Path | None, collection: str, tag: str) -> Iterator[Page]:
+def _from_file(path: Path | None, collection: str, tag: str) -> Iterator[Page]:
     from citewell.fetch import Page
     from citewell.sources import InputError
     from citewell.sources.zotero import FILE, items
@@ -327,7 +361,7 @@ def _of_file(path: Path | None, collection: str, tag: str) -> Iterator[Page]:
     file = path or Path.home() / "Zotero"
     file = file / FILE if file.is_dir() or path is None else file
     if not file.is_file():
-        raise CitewellError(f"there is no Zotero database at {file}; name Zotero's data folder, or --api while Zotero runs")
+        raise CitewellError(f"no Zotero database at {file}; pass Zotero's data folder, or use --api while Zotero is running")
     try:
         records = items(file, collection, tag)
         while some := list(islice(records, _BATCH)):

@@ -1,4 +1,4 @@
-"""``citewell show``: one paper, whole."""
+"""``citewell show``: one paper in full."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _SHOWN = 10
 @library_option
 @json_option
 def command(name: str, library: Library, as_json: bool) -> None:
-    """Show one paper: its record, what it cites and what cites it.
+    """Show one paper: its record, its references and the papers that cite it.
 
-    ID is any identifier (a DOI, arXiv:1706.03762, acl:P19-1285, a URL), a data set's id, or a citation key.
+    ID is any identifier (a DOI, arXiv:1706.03762, acl:P19-1285, a URL), an id of a data set, or a citation key.
     """
-    num = library.number(name)
+    number = library.number(name)
     if as_json:
-        print_json(of_paper(library, num))
+        print_json(of_paper(library, number))
         return
-    paper = library.store.whole(num)
-    citing = library.store.papers(library.store.cited_by(num))
+    paper = library.store.whole(number)
+    citing = library.store.papers(library.store.cited_by(number))
     click.secho(paper.title or paper.id, bold=True)
     click.echo(byline(paper, authors=20))
     click.echo("  ".join(key for key in paper.ids if not key.startswith(("record:", "local:"))) or paper.id)
@@ -45,9 +45,9 @@ def command(name: str, library: Library, as_json: bool) -> None:
 
 
 def _cited(library: Library, reference: Reference) -> str:
-    found = library.store.find(reference.ids[0]) if reference.ids and not reference.title else None
-    if found is not None:
-        paper = library.store.papers([found])[found]
+    number = library.store.find(reference.ids[0]) if reference.ids and not reference.title else None
+    if number is not None:
+        paper = library.store.papers([number])[number]
         return f"{paper.title} ({paper.year})"
     known = reference.title or ", ".join(reference.ids) or ", ".join(reference.authors)
     return f"{known}{f' ({reference.year})' if reference.year else ''} [not in the library]"

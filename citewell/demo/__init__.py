@@ -1,7 +1,8 @@
-"""The demo library and a draft to try it on: `library.jsonl` holds the literature of citation recommendation and its neighbours
-(bibliographic facts, who cites whom, and our own summary of each paper); `draft.tex`, `draft.md` and `draft.txt` are one short
-manuscript with open places for citations, `refs.bib` lists the works it cites already, and `answers.json` says what each open
-place is after.
+"""The demo library and an example draft.
+
+`library.jsonl` is the literature on citation recommendation and related topics: bibliographic data, citations, and our own
+summary of each paper. `draft.tex`, `draft.md` and `draft.txt` are the same short manuscript with gaps, `refs.bib` is its
+bibliography, and `answers.json` lists the relevant papers of each gap.
 """
 
 from importlib.resources import files
@@ -9,5 +10,5 @@ from pathlib import Path
 
 
 def path(name: str) -> Path:
-    """Where the demo file `name` lies on disk."""
+    """The path of the demo file `name`."""
     return Path(str(files(__name__).joinpath(name)))

@@ -24,6 +24,7 @@ from citewell.draft.tex_brackets import BLANK_LINE, Brackets, environments
 from citewell.draft.tex_expand import expand
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
+from citewell.text.accents import LETTER_ACCENTS
 
 _TOKEN = re.compile(
     r"""\\(?P<word>[A-Za-z@]+)(?P<star>\*?)
@@ -35,7 +36,7 @@ _TOKEN = re.compile(
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_LETTER_ACCENTS = re.compile(r"[uvHcdbkr]")
+_LETTER_ACCENTS = re.compile(f"[{LETTER_ACCENTS}]")
 _ACCENTED = re.compile(r"\s*\{?\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])\s*\}?")
 _KEY = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _NOT_KEYS = re.compile(r"[\\{}$]|\n\s*\n")

@@ -7,9 +7,10 @@ only titles that do are compared (prefix filtering), and of those only the ones 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+
+from citewell.text.fold import folded
 
 OF_TEN = 7
 """The threshold in tenths, because no float is exactly 0.7."""
@@ -19,8 +20,7 @@ _SPECIAL = re.compile(r"[^\w\s]|_")
 
 def title_words(title: str) -> frozenset[str]:
     """The distinct words of a title in lower case, without special characters and accents."""
-    folded = title if title.isascii() else unicodedata.normalize("NFKD", title)
-    return frozenset(_SPECIAL.sub("", folded).casefold().split())
+    return frozenset(_SPECIAL.sub("", folded(title)).split())
 
 
 def similar(some: frozenset[str], others: frozenset[str]) -> bool:

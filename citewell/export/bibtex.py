@@ -1,4 +1,4 @@
-"""BibTeX: one entry a paper, LaTeX's special characters escaped, accents left as they are."""
+"""BibTeX: one entry per paper, with LaTeX's special characters escaped and accents unchanged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TYPES = frozenset(
     | {"misc", "online", "patent", "periodical", "phdthesis", "proceedings", "report", "techreport", "thesis", "unpublished"}
 )
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "organization", "howpublished")
-"""Fields that the reader takes for the venue, the first that is there."""
+"""Fields that the reader uses for the venue; the first one present wins."""
 _VENUE = {
     "article": "journal",
     "periodical": "journal",
@@ -58,7 +58,7 @@ _VENUE = {
 _VERBATIM = frozenset(("url", "doi", "eprint", "biburl", "link"))
 _PEOPLE = frozenset(("editor", "translator", "bookauthor"))
 _NAMED = {"issue": "number", "genre": "type", "type": ""}
-"""Where BibTeX calls a field by another name; our type is what stands before the brace."""
+"""Fields that have another name in BibTeX; our type is the entry type."""
 _OWN_FIELDS = {"doi": "doi", "arxiv": "eprint", "pmid": "pmid", "pmcid": "pmcid"}
 
 
@@ -69,25 +69,25 @@ def write(papers: Iterable[Paper], out: TextIO) -> None:
 
 
 def entry(paper: Paper, key: str) -> str:
-    """One entry under a key of the caller's choice, with the newline behind it."""
+    """One entry with the given key, and a final newline."""
     entry_type = _type(paper)
     lines = [f"  {name} = {value}" for name, value in _fields(paper, entry_type)]
     return f"@{entry_type}{{{key},\n" + ",\n".join(lines) + "\n}\n"
 
 
 def escaped(text: str) -> str:
-    """`text` so that LaTeX prints it as it is."""
+    """`text` with LaTeX's special characters escaped."""
     return _LIGATURE.sub(r"\g<0>{}", text.translate(_ESCAPES))
 
 
 def _type(paper: Paper) -> str:
-    given = paper.extra.get("type", "")
-    return given if given in _TYPES else kind(paper).bibtex
+    own_type = paper.extra.get("type", "")
+    return own_type if own_type in _TYPES else kind(paper).bibtex
 
 
 def _fields(paper: Paper, entry_type: str) -> Iterator[tuple[str, str]]:
-    """The fields of an entry, each once, with their values in braces."""
-    # What a crossref gives has been inherited, and its target need not be among the papers.
+    """The fields of an entry, without duplicates, with their values in braces."""
+    # Fields of a crossref have been inherited, and its target need not be among the papers.
     written = {"citekey", "crossref"}
     for name, value in (*_described(paper, entry_type), *_identified(paper.ids)):
         if value:
@@ -116,15 +116,15 @@ def _described(paper: Paper, entry_type: str) -> Iterator[tuple[str, str]]:
 
 
 def _venue_field(paper: Paper, entry_type: str) -> str:
-    """The field for the venue: the usual one, unless the paper has another that a reader would prefer."""
+    """The field for the venue: the usual one, unless the paper has another one that our reader prefers."""
     usual = _VENUE.get(entry_type, "howpublished")
-    better = _VENUES[: _VENUES.index(usual) + 1]
-    taken = [paper.extra[name] for name in better if paper.extra.get(name)]
-    return usual if not taken or taken[0] == paper.venue else "journal"
+    preferred = _VENUES[: _VENUES.index(usual) + 1]
+    values = [paper.extra[name] for name in preferred if paper.extra.get(name)]
+    return usual if not values or values[0] == paper.venue else "journal"
 
 
 def _title(title: str) -> str:
-    """A title whose acronyms are protected from styles that write titles in lower case."""
+    """A title with acronyms in braces, for styles that put titles in lower case."""
     words = (f"{{{escaped(word)}}}" if _UPPER_INSIDE.search(word) else escaped(word) for word in title.split(" "))
     return " ".join(words)
 
@@ -137,16 +137,16 @@ def _person(name: str) -> str:
 
 
 def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The identifiers that BibTeX has fields for, and the others in one of our own."""
-    given: dict[str, str] = {}
+    """The identifiers that have BibTeX fields, and the others in a field of ours."""
+    first: dict[str, str] = {}
     others = []
     for identifier in ids:
         scheme, _, value = identifier.partition(":")
-        if scheme in _OWN_FIELDS and scheme not in given:
-            given[scheme] = value
+        if scheme in _OWN_FIELDS and scheme not in first:
+            first[scheme] = value
         else:
             others.append(quote(identifier, safe=":/.-_()+;,<>@!*"))
-    for scheme, value in given.items():
+    for scheme, value in first.items():
         yield _OWN_FIELDS[scheme], _verbatim(f"PMC{value}" if scheme == "pmcid" else value)
         if scheme == "arxiv":
             yield "archiveprefix", "arXiv"

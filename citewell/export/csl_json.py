@@ -1,4 +1,4 @@
-"""CSL-JSON: one array of items, as pandoc, Zotero and citation processors read it."""
+"""CSL-JSON: one array of items, for pandoc, Zotero and citation processors."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def write(papers: Iterable[Paper], out: TextIO) -> None:
 
 
 def _item(paper: Paper, keys: Citekeys) -> dict[str, Any]:
-    given = paper.extra.get("type", "")
+    own_type = paper.extra.get("type", "")
     dated = date_parts(paper)
     keywords = "; ".join(paper.keywords)
     item: dict[str, Any] = {
         "id": keys.key(paper),
-        "type": given if _TYPE.fullmatch(given) else kind(paper).csl,
+        "type": own_type if _TYPE.fullmatch(own_type) else kind(paper).csl,
         "title": paper.title,
         "author": [_person(name) for name in paper.authors],
         "issued": {"date-parts": [dated]} if dated else None,
@@ -67,12 +67,12 @@ def _item(paper: Paper, keys: Citekeys) -> dict[str, Any]:
 
 def _person(name: str) -> dict[str, str]:
     given, family, suffix = parts(name)
-    found = {"family": family, "given": given, "suffix": suffix}
-    return {key: value for key, value in found.items() if value} if given else {"literal": name}
+    fields = {"family": family, "given": given, "suffix": suffix}
+    return {key: value for key, value in fields.items() if value} if given else {"literal": name}
 
 
 def _identify(item: dict[str, Any], ids: Iterable[str]) -> list[str]:
-    """Give `item` the identifiers that CSL has names for; returns the others."""
+    """Add the identifiers that have CSL fields to `item`; return the others."""
     others = []
     for identifier in ids:
         scheme, _, value = identifier.partition(":")

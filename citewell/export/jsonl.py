@@ -1,6 +1,6 @@
-"""citewell's own JSON lines: everything that is known of each paper, then the contexts in which it cites others.
+"""citewell's own JSON lines: all data of each paper, followed by the contexts in which it cites others.
 
-This is the format of data sets, and the one that loses nothing: `citewell.sources.citewell_jsonl` reads the same papers back.
+This is the format of data sets, and it is lossless: `citewell.sources.citewell_jsonl` reads the same papers back.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _paper(paper: Paper) -> dict[str, Any]:
 
 
 def _reference(reference: Reference) -> str | dict[str, Any]:
-    """The id alone where it says everything and can be told for what it is; else all that is known."""
+    """Only the id if that is all we know and its scheme is recognisable; else all known fields."""
     bare = len(reference.ids) == 1 and not (reference.title or reference.year or reference.authors)
     if bare and recognise(reference.ids[0]) == reference.ids[0]:
         return reference.ids[0]
@@ -64,7 +64,7 @@ def _context(context: Context, paper: Paper) -> dict[str, Any]:
         "text": context.text,
         "section": context.section,
     }
-    # The rule for ids cannot find a paper back whose name follows no scheme and whose ids are of another namespace.
+    # Without this, a paper whose id has no scheme and whose ids belong to another namespace could not be identified again.
     if paper.ids and recognise(record["citing"]) not in paper.ids:
         record["citing_ids"] = paper.ids[:1]
     return record

@@ -1,7 +1,7 @@
-"""What kind of publication a paper is, in the words of each format.
+"""The publication type of a paper, in the vocabulary of each format.
 
-Sources name it in a dozen vocabularies (``inproceedings``, ``proceedings-article``, ``CPAPER``); a paper keeps the word that
-it came with, and here that word finds its row in one table. Without one, the venue has to tell.
+Sources use a dozen vocabularies (``inproceedings``, ``proceedings-article``, ``CPAPER``). A paper keeps the type of its source,
+and this table maps it to the other vocabularies. A paper without a type gets one from its venue.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from citewell.papers import Paper
 
 
 class Kind(NamedTuple):
-    """One kind of publication as the formats call it."""
+    """One publication type, with its name in each format."""
 
     csl: str
     bibtex: str
     ris: str
     others: str = ""
-    """Further words for it, from other sources."""
+    """Its names in other sources."""
 
 
 _KINDS = (
@@ -56,10 +56,10 @@ _BY_WORD = {
 
 
 def kind(paper: Paper) -> Kind:
-    """The kind of `paper`, from what its source called it, else from where it appeared."""
+    """The publication type of `paper`, from its source, else from its venue."""
     for word in paper.extra.get("type", "").lower().split("; "):
-        if found := _BY_WORD.get(word.replace(" ", "-")):
-            return found
+        if known := _BY_WORD.get(word.replace(" ", "-")):
+            return known
     if not paper.venue:
         return _OTHER
     if paper.venue.lower() in ("arxiv", "biorxiv", "medrxiv", "ssrn"):

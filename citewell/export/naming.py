@@ -1,13 +1,13 @@
-"""Citation keys, and names and dates cut into the parts that formats want."""
+"""Citation keys, and the parts of names and dates."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from citewell.papers import Paper
+from citewell.text.fold import ascii_letters
 
 _NOT_IN_KEY = re.compile(r"[\s,{}=\"#%~\\\x00-\x1f]+")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -19,7 +19,7 @@ _SUFFIXES = frozenset(("jr", "jr.", "sr", "sr.", "ii", "iii", "iv"))
 
 
 class Name(NamedTuple):
-    """A name in parts; joined by spaces they are the name again."""
+    """The parts of a name; joined by spaces they are the name again."""
 
     given: str
     family: str
@@ -27,7 +27,7 @@ class Name(NamedTuple):
 
 
 def parts(name: str) -> Name:
-    """`name` in parts: the family is the last word and the small ones before it, as in "Anthony van Dyck"."""
+    """The parts of `name`: the family name is the last word with the lower-case ones before it, as in "Anthony van Dyck"."""
     words = name.split(" ")
     suffix = words.pop() if len(words) > 2 and words[-1].lower() in _SUFFIXES else ""
     start = len(words) - 1
@@ -37,7 +37,7 @@ def parts(name: str) -> Name:
 
 
 def date_parts(paper: Paper) -> list[int]:
-    """Year, month and day of `paper`, as many as are known."""
+    """Year, month and day of `paper`, as far as known."""
     dated = _DATE.fullmatch(paper.date)
     if dated and (not paper.year or int(dated[1]) == paper.year):
         return [int(part) for part in dated.groups() if part]
@@ -45,14 +45,14 @@ def date_parts(paper: Paper) -> list[int]:
 
 
 class Citekeys:
-    """Gives each paper a key of its own: the one it came with, else one like ``vaswani2017attention``."""
+    """Gives each paper a unique key: its own if it has one, else one like ``vaswani2017attention``."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
-        # BibTeX takes keys that differ only in case for the same.
+        # BibTeX treats keys that differ only in case as equal.
         self._times: dict[str, int] = {key.lower(): 0 for key in taken}
 
     def key(self, paper: Paper) -> str:
-        base = _NOT_IN_KEY.sub("", paper.extra.get("citekey", "")) or _made(paper)
+        base = _NOT_IN_KEY.sub("", paper.extra.get("citekey", "")) or _new_key(paper)
         key = base
         while key.lower() in self._times:
             self._times[base.lower()] = times = self._times.get(base.lower(), 0) + 1
@@ -61,15 +61,11 @@ class Citekeys:
         return key
 
 
-def _made(paper: Paper) -> str:
+def _new_key(paper: Paper) -> str:
     family = parts(paper.authors[0]).family if paper.authors else "anonymous"
-    words = _WORD.findall(_ascii(paper.title))
+    words = _WORD.findall(ascii_letters(paper.title))
     word = next((each for each in words if each not in _SMALL_WORDS), "")
-    return f"{''.join(_WORD.findall(_ascii(family))) or 'anonymous'}{paper.year or ''}{word}"
-
-
-def _ascii(text: str) -> str:
-    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return f"{''.join(_WORD.findall(ascii_letters(family))) or 'anonymous'}{paper.year or ''}{word}"
 
 
 def _letters(number: int) -> str:

@@ -1,4 +1,4 @@
-"""RIS: one tag a line, a record from ``TY`` to ``ER``, as reference managers import it."""
+"""RIS: one tag per line and records from ``TY`` to ``ER``, for reference managers."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def write(papers: Iterable[Paper], out: TextIO) -> None:
 
 
 def _tags(paper: Paper, keys: Citekeys) -> Iterator[tuple[str, str]]:
-    given = paper.extra.get("type", "")
-    entry_type = given if _TYPE.fullmatch(given) else kind(paper).ris
+    own_type = paper.extra.get("type", "")
+    entry_type = own_type if _TYPE.fullmatch(own_type) else kind(paper).ris
     yield "TY", entry_type
     yield "ID", keys.key(paper)
     yield "TI", paper.title
@@ -62,7 +62,7 @@ def _tags(paper: Paper, keys: Citekeys) -> Iterator[tuple[str, str]]:
 
 
 def _person(name: str) -> str:
-    """``Family, Given, Suffix``. RIS cannot quote, so a comma in the name of a body would look like the one after a family."""
+    """``Family, Given, Suffix``. RIS has no quoting, so commas are removed from the name of an organisation."""
     if "," in name:
         return name.replace(",", "")
     given, family, suffix = parts(name)
@@ -70,10 +70,10 @@ def _person(name: str) -> str:
 
 
 def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-    given = set()
+    used = set()
     for identifier in ids:
         scheme, _, value = identifier.partition(":")
-        if scheme in given or scheme not in ("doi", "pmid", "pmcid"):
+        if scheme in used or scheme not in ("doi", "pmid", "pmcid"):
             yield "U1", f"citewell-id: {identifier}"
         elif scheme == "doi":
             yield "DO", value
@@ -81,4 +81,4 @@ def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield from (("AN", value), ("DB", "PubMed"))
         else:
             yield "C2", f"PMC{value}"
-        given.add(scheme)
+        used.add(scheme)

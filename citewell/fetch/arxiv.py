@@ -1,7 +1,7 @@
 """arXiv: preprints by words, by author or by arXiv id, paged by offset, one request every three seconds.
 
-arXiv now and then gives an empty page in the midst of a list; such a page is asked for again. Words are looked for everywhere
-in a paper's record, all of them; a query in arXiv's own language (``ti:gulls AND cat:cs.CV``) goes as it is.
+arXiv sometimes returns an empty page in the middle of a list; such a page is requested again. All words of a query must occur
+somewhere in the record of a paper; a query in arXiv's own syntax (``ti:gulls AND cat:cs.CV``) is sent unchanged.
 https://info.arxiv.org/help/api/user-manual.html
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from citewell.errors import CitewellError
-from citewell.fetch.client import Line
-from citewell.fetch.http import DamagedAnswerError
-from citewell.fetch.search_request import Page, Wanted, missing
+from citewell.fetch.client import Client
+from citewell.fetch.http import DamagedResponseError
+from citewell.fetch.search_request import Page, SearchRequest, missing
 from citewell.fetch.site import Site
 from citewell.papers import Problem
 from citewell.sources.arxiv_atom import NO_ID
@@ -22,41 +22,43 @@ from citewell.sources.arxiv_atom import NO_ID
 SITE = Site("arxiv", "arXiv", "https://export.arxiv.org/api", interval=3.0)
 SCHEMES = ("arxiv",)
 _PER_PAGE = 100
-_MOST = 30_000
+_MAX_RESULTS = 30_000
 _TOTAL = re.compile(rb"<(?:\w+:)?totalResults[^>]*>\s*(\d+)\s*<")
 _ENTRY = re.compile(rb"<entry[\s>]")
 _ERROR = re.compile(rb"<id>\s*https?://arxiv\.org/api/errors[^<]*</id>.*?<summary>([^<]*)</summary>", re.DOTALL)
-_OWN_LANGUAGE = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all|doi):\S")
+_OWN_SYNTAX = re.compile(r"\b(?:ti|au|abs|co|jr|cat|rn|id|all|doi):\S")
 _OPERATORS = ("AND", "OR", "ANDNOT")
 _WORDS = re.compile(r'"[^"]+"|[^\s"()]+')
 
 
-def search(wanted: Wanted, line: Line) -> Iterator[Page]:
-    if wanted.limit > _MOST:
+def search(request: SearchRequest, client: Client) -> Iterator[Page]:
+    if request.limit > _MAX_RESULTS:
         raise CitewellError(
-            f"arXiv gives at most {_MOST:,} papers of a search; narrow it with --since and --before, or lower --limit"
+            f"arXiv returns at most {_MAX_RESULTS:,} papers per search; narrow it with --since and --before, or lower --limit"
         )
     parts = []
-    if wanted.query:
-        parts.append(f"({wanted.query})" if _OWN_LANGUAGE.search(wanted.query) else _everywhere(wanted.query))
-    if wanted.author:
-        parts.append('au:"{}"'.format(wanted.author.replace('"', "")))
-    if wanted.since is not None or wanted.before is not None:
-        parts.append(f"submittedDate:[{wanted.since or 1900:04d}01010000 TO {(wanted.before or 2101) - 1:04d}12312359]")
-    asked = {"search_query": " AND ".join(parts), "sortBy": "relevance", "sortOrder": "descending"}
+    if request.query:
+        parts.append(f"({request.query})" if _OWN_SYNTAX.search(request.query) else _all_fields(request.query))
+    if request.author:
+        parts.append('au:"{}"'.format(request.author.replace('"', "")))
+    if request.since is not None or request.before is not None:
+        parts.append(f"submittedDate:[{request.since or 1900:04d}01010000 TO {(request.before or 2101) - 1:04d}12312359]")
+    parameters = {"search_query": " AND ".join(parts), "sortBy": "relevance", "sortOrder": "descending"}
     start = 0
-    while start < wanted.limit:
-        size = min(_PER_PAGE, wanted.limit - start)
-        body = line.body("/query", {**asked, "start": start, "max_results": size}, check=partial(_filled, start=start))
+    while start < request.limit:
+        size = min(_PER_PAGE, request.limit - start)
+        body = client.body(
+            "/query", {**parameters, "start": start, "max_results": size}, check=partial(_check_page, start=start)
+        )
         total = _count(body)
-        yield Page(line.read("arxiv_atom", body) if _ENTRY.search(body) else [], total)
+        yield Page(client.read("arxiv_atom", body) if _ENTRY.search(body) else [], total)
         start += size
         if start >= total:
             return
 
 
-def _everywhere(words: str) -> str:
-    """Words in arXiv's language: each anywhere in the record, all of them unless the user wrote OR or ANDNOT."""
+def _all_fields(words: str) -> str:
+    """Words in arXiv's syntax: each in any field of the record, all of them unless the user wrote OR or ANDNOT."""
     terms: list[str] = []
     operator = "AND"
     for token in _WORDS.findall(words):
@@ -66,46 +68,45 @@ def _everywhere(words: str) -> str:
             terms += [operator, f"all:{word}"]
             operator = "AND"
     if not terms:
-        raise CitewellError(f"arXiv cannot search for {words!r}; give words")
+        raise CitewellError(f"arXiv cannot search for {words!r}; enter words")
     return " ".join(terms[1:]) if "OR" not in terms else f"({' '.join(terms[1:])})"
 
 
-def look_up(ids: list[str], line: Line) -> Iterator[Page]:
+def look_up(ids: list[str], client: Client) -> Iterator[Page]:
     for begin in range(0, len(ids), _PER_PAGE):
-        some = ids[begin : begin + _PER_PAGE]
-        yield _looked_up(some, line)
+        yield _by_ids(ids[begin : begin + _PER_PAGE], client)
 
 
-def _looked_up(some: list[str], line: Line) -> Page:
-    """Papers by id; where arXiv takes offence at one of them, the rest is asked for without it."""
-    listed = ",".join(identifier.removeprefix("arxiv:") for identifier in some)
-    body = line.body("/query", {"id_list": listed, "max_results": len(some)}, check=_ended)
+def _by_ids(ids: list[str], client: Client) -> Page:
+    """Papers by id; if arXiv rejects one of the ids, the others are requested without it."""
+    listed = ",".join(identifier.removeprefix("arxiv:") for identifier in ids)
+    body = client.body("/query", {"id_list": listed, "max_results": len(ids)}, check=_check_end)
     if _ERROR.search(body):
-        if len(some) == 1:
-            return Page([], missing=list(some))
-        half = len(some) // 2
-        first, second = _looked_up(some[:half], line), _looked_up(some[half:], line)
+        if len(ids) == 1:
+            return Page([], missing=list(ids))
+        half = len(ids) // 2
+        first, second = _by_ids(ids[:half], client), _by_ids(ids[half:], client)
         return Page(first.records + second.records, None, first.missing + second.missing)
-    records = line.read("arxiv_atom", body) if _ENTRY.search(body) else []
-    # For an id that it does not have, arXiv may give an entry without anything in it.
+    records = client.read("arxiv_atom", body) if _ENTRY.search(body) else []
+    # For an unknown id, arXiv may return an empty entry.
     records = [each for each in records if not (isinstance(each, Problem) and each.reason == NO_ID)]
-    return Page(records, None, missing(some, records))
+    return Page(records, None, missing(ids, records))
 
 
-def _filled(body: bytes, start: int) -> None:
-    """Raises where a page is cut short, is a complaint, or is empty although the list goes on."""
-    _ended(body)
+def _check_page(body: bytes, start: int) -> None:
+    """Raise if a page is truncated, contains an error, or is empty although the list continues."""
+    _check_end(body)
     if error := _ERROR.search(body):
         raise CitewellError(f"arXiv does not understand the query: {error[1].decode('utf-8', 'replace').strip()}")
     if not _ENTRY.search(body) and _count(body) > start:
-        raise DamagedAnswerError(f"gives an empty page at {start} of {_count(body)}")
+        raise DamagedResponseError(f"returns an empty page at {start} of {_count(body)}")
 
 
 def _count(body: bytes) -> int:
-    found = _TOTAL.search(body)
-    return int(found[1]) if found else 0
+    total = _TOTAL.search(body)
+    return int(total[1]) if total else 0
 
 
-def _ended(body: bytes) -> None:
+def _check_end(body: bytes) -> None:
     if b"</feed>" not in body[-200:]:
-        raise DamagedAnswerError("gives an answer that ends too early")
+        raise DamagedResponseError("returns a truncated answer")

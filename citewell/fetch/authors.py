@@ -1,18 +1,18 @@
-"""Which of the people whom a service lists under a name are meant.
+"""Author profiles that match a name.
 
-Services keep one profile a person, and often several by mistake; a name finds profiles of namesakes too. All that bear the very
-name are taken, and the user is told which they are, so that an id can narrow it down.
+Services keep one profile per person, and often several by mistake; a search for a name also finds other people. Every profile
+with exactly the name is used, and the user sees which these are, so that an id can narrow the search down.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from citewell.errors import CitewellError
-from citewell.fetch.client import Line
+from citewell.fetch.client import Client
+from citewell.text.fold import folded_name
 
 _WORD = re.compile(r"\w+")
 _ORCID = re.compile(r"(?:https?://orcid\.org/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])", re.ASCII | re.IGNORECASE)
@@ -21,11 +21,11 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One author as a service knows them."""
+    """One author in the database of a service."""
 
     id: str
     names: tuple[str, ...]
-    """The name it shows, then others."""
+    """The display name, then alternative names."""
     about: str = ""
     works: int = 0
 
@@ -35,32 +35,32 @@ class Profile:
         )
 
 
-def orcid(written: str) -> str:
-    """The ORCID in what somebody wrote, or nothing."""
-    found = _ORCID.fullmatch(written.strip())
-    return found[1].upper() if found else ""
+def orcid(author: str) -> str:
+    """The ORCID that `author` is, as a number or a URL, or an empty string."""
+    match = _ORCID.fullmatch(author.strip())
+    return match[1].upper() if match else ""
 
 
-def meant(author: str, profiles: Iterable[Profile], line: Line) -> list[Profile]:
-    """The profiles that bear the name, the most productive first."""
+def matching_profiles(author: str, profiles: Iterable[Profile], client: Client) -> list[Profile]:
+    """The profiles with the name `author`, those with the most papers first."""
     listed = sorted(profiles, key=lambda profile: -profile.works)
-    found = [profile for profile in listed if any(same_name(author, name) for name in profile.names)]
-    if not found:
-        near = "; ".join(map(str, listed[:_SHOWN])) or "nobody like that"
+    matches = [profile for profile in listed if any(same_name(author, name) for name in profile.names)]
+    if not matches:
+        near = "; ".join(map(str, listed[:_SHOWN])) or "no similar name"
         raise CitewellError(
-            f"{line.site.title} knows no author called {author!r}; it lists {near}: give a name or an id of these"
+            f"{client.site.title} has no author called {author!r}, but lists {near}; use one of these names or ids"
         )
-    if len(found) > 1:
-        rest = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-        line.note(
-            f"{len(found)} authors are called {author} at {line.site.title}, and the papers of all are taken: "
-            f"{'; '.join(map(str, found[:_SHOWN]))}{rest}; --author with one of these ids takes that one's alone"
+    if len(matches) > 1:
+        rest = f" and {len(matches) - _SHOWN} more" if len(matches) > _SHOWN else ""
+        client.note(
+            f"{client.site.title} lists {len(matches)} authors called {author}; their papers are all fetched: "
+            f"{'; '.join(map(str, matches[:_SHOWN]))}{rest}. Use --author with one of these ids to fetch only that author's."
         )
-    return found
+    return matches
 
 
 def same_name(one: str, other: str) -> bool:
-    """Whether two names may be one: first and last words agree, and what stands between does as far as both tell it."""
+    """Whether two names may belong to one person: first and last words agree, and the middle ones where both have them."""
     first, second = _words(one), _words(other)
     if len(first) < 2 or len(second) < 2:
         return first == second
@@ -74,5 +74,4 @@ def _agree(one: str, other: str) -> bool:
 
 def _words(name: str) -> list[str]:
     family, comma, given = name.partition(",")
-    spelled = unicodedata.normalize("NFKD", f"{given} {family}" if comma else name)
-    return _WORD.findall("".join(letter for letter in spelled if not unicodedata.combining(letter)).casefold())
+    return _WORD.findall(folded_name(f"{given} {family}" if comma else name))

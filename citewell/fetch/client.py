@@ -1,4 +1,4 @@
-"""An open line to a service: what is in the cache is answered from there, the rest is asked for politely and kept."""
+"""Client of one service: answers come from the cache where possible, else from the service, and are then cached."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from types import TracebackType
 from typing import Any
 
 from citewell.fetch.cache import DAY, Cache, cache_folder
-from citewell.fetch.http import DamagedAnswerError, Parameters, Polite
+from citewell.fetch.http import DamagedResponseError, HttpSession, Parameters
 from citewell.fetch.site import Site
 from citewell.papers import Context, Paper, Problem
 from citewell.sources import Source, reader
 from citewell.sources.json_records import decode
 
 
-class Line:
-    """How services ask; counts what it did."""
+class Client:
+    """Sends the requests of one service and counts them."""
 
-    def __init__(self, http: Polite, cache: Cache | None, told: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, http: HttpSession, cache: Cache | None, on_message: Callable[[str], None] = lambda line: None) -> None:
         self.site = http.site
         self.address = http.address
         self.requests = 0
-        """Answers that the service gave."""
-        self.remembered = 0
-        """Answers that the cache gave."""
+        """Number of answers from the service."""
+        self.cached = 0
+        """Number of answers from the cache."""
         self.notes: list[str] = []
-        """What the user should know about how the wish was understood."""
+        """What the user should know about how the request was interpreted."""
         self._http = http
         self._cache = cache
-        self._told = told
+        self._on_message = on_message
 
     @property
     def refreshing(self) -> bool:
-        """Whether nothing from before this run counts."""
+        """Whether answers from before this run are ignored."""
         return self._cache is None or self._cache.refreshing
 
     def refresh(self) -> None:
-        """From now on, only answers that come in from now on count."""
+        """Ignore all cached answers from before now."""
         if self._cache is not None:
             self._cache.refresh()
 
-    def note(self, said: str) -> None:
-        self.notes.append(said)
-        self._told(said)
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+        self._on_message(message)
 
     def body(
         self,
@@ -55,65 +55,65 @@ class Line:
         content: object = None,
         check: Callable[[bytes], None] = lambda body: None,
     ) -> bytes:
-        """The answer to a request, as it came."""
+        """The body of the answer to a request."""
         name = ""
         if self._cache is not None:
             name = self._cache.name(self.address, path, parameters, content or form)
-            if (kept := self._cache.get(name)) is not None:
-                self.remembered += 1
-                return kept
-        body = self._http.ask(path, parameters, form=form, content=content, check=check).body
+            if (stored := self._cache.get(name)) is not None:
+                self.cached += 1
+                return stored
+        body = self._http.request(path, parameters, form=form, content=content, check=check).body
         self.requests += 1
         if self._cache is not None:
             self._cache.put(name, body)
         return body
 
     def json(self, path: str, parameters: Parameters, needs: str = "", content: object = None) -> Any:
-        """The answer as JSON; one that is none, or lacks the field that it `needs`, is asked for again."""
-        return decode(self.body(path, parameters, content=content, check=partial(whole_json, needs=needs)))
+        """The answer as JSON; the request is repeated if it is not JSON or lacks the field that it `needs`."""
+        return decode(self.body(path, parameters, content=content, check=partial(check_json, needs=needs)))
 
     def counted(self, path: str, parameters: Parameters) -> tuple[Any, int]:
-        """The answer as JSON, never from the cache, and the ``Total-Results`` that came with it."""
-        answer = self._http.ask(path, parameters, check=whole_json)
+        """The answer as JSON, never from the cache, and its ``Total-Results`` header."""
+        answer = self._http.request(path, parameters, check=check_json)
         self.requests += 1
         total = answer.headers.get("Total-Results", "")
         return decode(answer.body), int(total) if total.isascii() and total.isdigit() else 0
 
     def read(self, format: str, body: bytes) -> list[Paper | Context | Problem]:
-        """What the reader of a format makes of an answer."""
-        with Source(Path(self.site.name), held=body) as source:
+        """The records that the reader of a format finds in an answer."""
+        with Source(Path(self.site.name), content=body) as source:
             return list(reader(format).read(source))
 
     def close(self) -> None:
         self._http.close()
 
-    def __enter__(self) -> Line:
+    def __enter__(self) -> Client:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
 
-def open_line(
+def open_client(
     site: Site,
     email: str = "",
     address: str = "",
     interval: float | None = None,
     max_age: float = 7.0,
     refresh: bool = False,
-    told: Callable[[str], None] = lambda line: None,
-) -> Line:
-    """A line to a service with the user's cache, in which answers count for `max_age` days."""
+    on_message: Callable[[str], None] = lambda line: None,
+) -> Client:
+    """A client with the user's cache, in which answers are valid for `max_age` days."""
     cache = Cache(cache_folder() / site.name, max_age * DAY, refresh)
     cache.sweep()
-    return Line(Polite(site, cache.folder, email, address, interval, told=told), cache, told)
+    return Client(HttpSession(site, cache.folder, email, address, interval, on_message=on_message), cache, on_message)
 
 
-def whole_json(body: bytes, needs: str = "") -> None:
-    """Raises where `body` is not JSON from its beginning to its end, or not an object with the field that it `needs`."""
+def check_json(body: bytes, needs: str = "") -> None:
+    """Raise if `body` is not complete JSON, or not an object with the field that it `needs`."""
     try:
         answer = decode(body)
     except ValueError as error:
-        raise DamagedAnswerError(f"gives an answer that is {error}") from None
+        raise DamagedResponseError(f"returns an answer that is {error}") from None
     if needs and (not isinstance(answer, dict) or needs not in answer):
-        raise DamagedAnswerError(f"gives an answer without {needs!r}")
+        raise DamagedResponseError(f"returns an answer without {needs!r}")

@@ -1,7 +1,7 @@
 """Crossref: works by words, by author or by DOI, with the reference lists that publishers deposit.
 
-The first 10,000 works of a search are paged by offset, so that a fetch can go on after any pause. More than that goes by
-cursor, which Crossref forgets after five minutes: a walk that was interrupted then begins anew.
+The first 10,000 works of a search are paged by offset, so that a fetch can resume after any pause. Larger searches use a
+cursor, which Crossref forgets after five minutes: if interrupted for longer, they start again.
 https://www.crossref.org/documentation/retrieve-metadata/rest-api/
 """
 
@@ -13,9 +13,9 @@ from urllib.parse import quote
 import msgspec
 
 from citewell.fetch.authors import orcid
-from citewell.fetch.client import Line
+from citewell.fetch.client import Client
 from citewell.fetch.http import Parameters, RefusedError
-from citewell.fetch.search_request import Page, Wanted, missing
+from citewell.fetch.search_request import Page, SearchRequest, missing
 from citewell.fetch.site import Site
 from citewell.sources.clean import Json, mapping, sequence, text
 
@@ -33,78 +33,82 @@ SITE = Site(
 )
 SCHEMES = ("doi",)
 _ROWS = 100
-_AT_ONCE = 20
+_PER_REQUEST = 20
 _OFFSETS = 10_000
 
 
-def search(wanted: Wanted, line: Line) -> Iterator[Page]:
-    asked: dict[str, str | int] = {"rows": min(_ROWS, wanted.limit)}
+def search(request: SearchRequest, client: Client) -> Iterator[Page]:
+    parameters: dict[str, str | int] = {"rows": min(_ROWS, request.limit)}
     filters = []
-    if wanted.query:
-        asked["query.bibliographic"] = wanted.query
-    if known := orcid(wanted.author):
+    if request.query:
+        parameters["query.bibliographic"] = request.query
+    if known := orcid(request.author):
         filters.append(f"orcid:{known}")
-    elif wanted.author:
-        asked["query.author"] = wanted.author
-    if wanted.since is not None:
-        filters.append(f"from-pub-date:{wanted.since:04d}")
-    if wanted.before is not None:
-        filters.append(f"until-pub-date:{wanted.before - 1:04d}")
+    elif request.author:
+        parameters["query.author"] = request.author
+    if request.since is not None:
+        filters.append(f"from-pub-date:{request.since:04d}")
+    if request.before is not None:
+        filters.append(f"until-pub-date:{request.before - 1:04d}")
     if filters:
-        asked["filter"] = ",".join(filters)
-    yield from _by_offset(asked, wanted.limit, line) if wanted.limit <= _OFFSETS else _by_cursor(asked, wanted.limit, line)
+        parameters["filter"] = ",".join(filters)
+    yield from (
+        _by_offset(parameters, request.limit, client)
+        if request.limit <= _OFFSETS
+        else _by_cursor(parameters, request.limit, client)
+    )
 
 
-def _by_offset(asked: dict[str, str | int], limit: int, line: Line) -> Iterator[Page]:
+def _by_offset(parameters: dict[str, str | int], limit: int, client: Client) -> Iterator[Page]:
     offset = 0
     while offset < limit:
         rows = min(_ROWS, limit - offset)
         message = mapping(
-            mapping(line.json("/works", {**asked, "rows": rows, "offset": offset}, needs="message")).get("message")
+            mapping(client.json("/works", {**parameters, "rows": rows, "offset": offset}, needs="message")).get("message")
         )
-        yield _page(message, line)
+        yield _page(message, client)
         offset += rows
         if len(sequence(message.get("items"))) < rows:
             return
 
 
-def _by_cursor(asked: dict[str, str | int], limit: int, line: Line) -> Iterator[Page]:
+def _by_cursor(parameters: dict[str, str | int], limit: int, client: Client) -> Iterator[Page]:
     cursor = "*"
-    given = 0
-    while cursor and given < limit:
-        message = mapping(mapping(line.json("/works", {**asked, "cursor": cursor}, needs="message")).get("message"))
-        yield _page(message, line)
+    count = 0
+    while cursor and count < limit:
+        message = mapping(mapping(client.json("/works", {**parameters, "cursor": cursor}, needs="message")).get("message"))
+        yield _page(message, client)
         works = sequence(message.get("items"))
-        given += len(works)
+        count += len(works)
         cursor = text(message.get("next-cursor")) if works else ""
 
 
-def look_up(ids: list[str], line: Line) -> Iterator[Page]:
-    """Twenty at a time; a DOI with a comma, which a filter cannot hold, alone."""
-    together = [identifier for identifier in ids if "," not in identifier]
-    for begin in range(0, len(together), _AT_ONCE):
-        some = together[begin : begin + _AT_ONCE]
-        # "doi:10.1000/1,doi:10.1000/2": our spelling of identifiers is Crossref's of filters, and several of a kind mean any.
-        asked: Parameters = {"filter": ",".join(some), "rows": _ROWS}
-        page = _page(mapping(mapping(line.json("/works", asked, needs="message")).get("message")), line)
-        yield Page(page.records, None, missing(some, page.records))
+def look_up(ids: list[str], client: Client) -> Iterator[Page]:
+    """Twenty per request; a DOI with a comma, which a filter cannot contain, separately."""
+    without_comma = [identifier for identifier in ids if "," not in identifier]
+    for begin in range(0, len(without_comma), _PER_REQUEST):
+        batch = without_comma[begin : begin + _PER_REQUEST]
+        # "doi:10.1000/1,doi:10.1000/2": our identifiers have the syntax of Crossref's filters; several of one kind mean OR.
+        parameters: Parameters = {"filter": ",".join(batch), "rows": _ROWS}
+        page = _page(mapping(mapping(client.json("/works", parameters, needs="message")).get("message")), client)
+        yield Page(page.records, None, missing(batch, page.records))
     for identifier in ids:
         if "," in identifier:
-            yield _alone(identifier, line)
+            yield _single(identifier, client)
 
 
-def _alone(identifier: str, line: Line) -> Page:
+def _single(identifier: str, client: Client) -> Page:
     try:
-        answer = mapping(line.json(f"/works/{quote(identifier.removeprefix('doi:'), safe='')}", {}, needs="message"))
+        answer = mapping(client.json(f"/works/{quote(identifier.removeprefix('doi:'), safe='')}", {}, needs="message"))
     except RefusedError as error:
         if error.status != 404:
             raise
         return Page([], missing=[identifier])
-    return _page({"items": [answer.get("message")]}, line)
+    return _page({"items": [answer.get("message")]}, client)
 
 
-def _page(message: Json, line: Line) -> Page:
+def _page(message: Json, client: Client) -> Page:
     total = message.get("total-results")
     works = sequence(message.get("items"))
-    records = line.read("csl_json", msgspec.json.encode(works)) if works else []
+    records = client.read("csl_json", msgspec.json.encode(works)) if works else []
     return Page(records, total if isinstance(total, int) else None)

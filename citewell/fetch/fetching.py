@@ -1,7 +1,7 @@
-"""A fetch: a wish goes to a service, and what comes back goes into the library, some hundred papers at a time.
+"""A fetch: a request goes to a service, and the papers of the answer go into the library in batches of a few hundred.
 
-The library is locked only while a batch is taken in, not while a service is waited for. Whatever has been fetched is in the
-library or in the cache, so that the same command, run again after a kill, goes on where it was.
+The library is locked only while a batch is added, not while waiting for the service. Everything fetched is in the library or in
+the cache, so that the same command, run again after an interruption, resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -11,41 +11,41 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Protocol
 
 from citewell.errors import CitewellError
-from citewell.fetch import Line, Page, Service, Wanted, service
+from citewell.fetch import Client, Page, SearchRequest, Service, service
 from citewell.fetch.http import RefusedError
-from citewell.library.add import Progress, Skipped
+from citewell.library.add import Skipped
 from citewell.library.library import Library
 from citewell.library.lock import BusyError
 from citewell.papers import Context, Paper, Problem
+from citewell.progress import SILENT, Progress
 
-_FORGOTTEN = (400, 404, 410)
-"""How services say that they do not know a cursor or a token."""
+_EXPIRED = (400, 404, 410)
+"""Status codes with which services reject an expired cursor or token."""
 _BATCH = 500
 _BATCH_SECONDS = 30.0
-_WRITER_SECONDS = 120.0
-"""How long another writer of the library is waited for."""
+_LOCK_SECONDS = 120.0
+"""How long to wait for another process that writes to the library."""
 _LISTED_PROBLEMS = 1000
 
 
 @dataclass(slots=True)
-class Fetched:
-    """What a fetch did."""
+class FetchResult:
+    """The result of a fetch."""
 
     service: str
     total: int | None = None
-    """How many papers the service has to the wish, where it tells."""
+    """How many papers match the request, if the service says so."""
     papers: int = 0
     """Records that describe a paper."""
     new_papers: int = 0
-    """Those of them that the library did not have."""
+    """Those of them that were not in the library."""
     missing: list[str] = field(default_factory=list)
     """Identifiers that the service does not know."""
     skipped: int = 0
     problems: list[Skipped] = field(default_factory=list)
-    """The first thousand of the records that were skipped."""
+    """The first thousand skipped records."""
     requests: int = 0
     from_cache: int = 0
     notes: list[str] = field(default_factory=list)
@@ -56,130 +56,112 @@ class Fetched:
             self.problems.append(Skipped(self.service, line, reason))
 
 
-class Watching(Progress, Protocol):
-    """Who watches a fetch."""
-
-    def fetching(self, service: str) -> None: ...
-
-    def fetched(self, papers: int, total: int | None) -> None: ...
-
-
-class _Unwatched:
-    """A fetch that nobody watches."""
-
-    def total(self, size: int) -> None: ...
-
-    def reading(self, file: str) -> None: ...
-
-    def read(self, position: int, records: int) -> None: ...
-
-    def indexing(self, papers: int) -> None: ...
-
-    def indexed(self, papers: int) -> None: ...
-
-    def fetching(self, service: str) -> None: ...
-
-    def fetched(self, papers: int, total: int | None) -> None: ...
-
-
 def fetch(
     library: Library,
     name: str,
-    wanted: Wanted,
-    line: Line,
-    watching: Watching | None = None,
-    outcome: Fetched | None = None,
-) -> Fetched:
-    """Fetch what is wanted from the service called `name` into the library; an `outcome` that is given is gone on with.
+    request: SearchRequest,
+    client: Client,
+    progress: Progress = SILENT,
+    result: FetchResult | None = None,
+) -> FetchResult:
+    """Fetch what `request` describes from the service called `name` into the library; counts are added to `result`.
 
-    >>> with open_line(service("crossref").SITE, email="me@example.org") as line:             # doctest: +SKIP
-    ...     fetch(library, "crossref", Wanted("harbour photography", limit=50), line)
+    >>> with open_client(service("crossref").SITE, email="me@example.org") as client:             # doctest: +SKIP
+    ...     fetch(library, "crossref", SearchRequest("harbour photography", limit=50), client)
     """
-    outcome, watching = outcome or Fetched(name), watching or _Unwatched()
-    asked = service(name)
-    watching.fetching(asked.SITE.title)
-    most = len(wanted.ids) + (wanted.limit if wanted.query or wanted.author else 0)
-    take(library, pages(asked, wanted, line, outcome), outcome, watching, most)
-    outcome.requests, outcome.from_cache, outcome.notes = line.requests, line.remembered, line.notes
-    return outcome
+    result = result or FetchResult(name)
+    provider = service(name)
+    maximum = len(request.ids) + (request.limit if request.query or request.author else 0)
+    progress.start(f"fetching from {provider.SITE.title}", None, "papers")
+    add_pages(library, pages(provider, request, client, result), result, progress, maximum)
+    result.requests, result.from_cache, result.notes = client.requests, client.cached, client.notes
+    return result
 
 
-def pages(asked: Service, wanted: Wanted, line: Line, outcome: Fetched) -> Iterator[Page]:
-    """The answer to a wish; identifiers that the service cannot look up are skipped and told."""
-    known = [identifier for identifier in dict.fromkeys(wanted.ids) if identifier.partition(":")[0] in asked.SCHEMES]
-    for identifier in dict.fromkeys(wanted.ids):
-        if identifier.partition(":")[0] not in asked.SCHEMES:
-            outcome.skip(f"{asked.SITE.title} cannot look up {identifier}; it knows {', '.join(asked.SCHEMES)}")
-    looked_up = asked.look_up(known, line) if known else iter(())
-    searched = _searched(asked, wanted, line) if wanted.query or wanted.author else iter(())
-    return chain(looked_up, _limited(searched, wanted.limit))
+def pages(provider: Service, request: SearchRequest, client: Client, result: FetchResult) -> Iterator[Page]:
+    """The answer to a request; identifiers that the service cannot look up are reported as skipped."""
+    supported = []
+    for identifier in dict.fromkeys(request.ids):
+        if identifier.partition(":")[0] in provider.SCHEMES:
+            supported.append(identifier)
+        else:
+            result.skip(f"{provider.SITE.title} cannot look up {identifier}; it supports {', '.join(provider.SCHEMES)}")
+    by_id = provider.look_up(supported, client) if supported else iter(())
+    by_search = _search(provider, request, client) if request.query or request.author else iter(())
+    return chain(by_id, _limited(by_search, request.limit))
 
 
-def _searched(asked: Service, wanted: Wanted, line: Line) -> Iterator[Page]:
-    """The pages of a search; a service that has forgotten the place which the cache remembers is asked from the beginning."""
+def _search(provider: Service, request: SearchRequest, client: Client) -> Iterator[Page]:
+    """The pages of a search; it starts again if the service no longer accepts the cached cursor."""
     try:
-        yield from asked.search(wanted, line)
+        yield from provider.search(request, client)
     except RefusedError as error:
-        if error.status not in _FORGOTTEN or not line.remembered or line.refreshing:
+        if error.status not in _EXPIRED or not client.cached or client.refreshing:
             raise
-        line.note(f"{asked.SITE.title} no longer knows where this search stood; it is walked through anew")
-        line.refresh()
-        yield from asked.search(wanted, line)
+        client.note(f"{provider.SITE.title} no longer accepts the position of this search; the search starts again")
+        client.refresh()
+        yield from provider.search(request, client)
 
 
-def _limited(searched: Iterator[Page], limit: int) -> Iterator[Page]:
-    """The pages of a search up to so many papers, each once: lists shift while they are walked through."""
+def _limited(search_pages: Iterator[Page], limit: int) -> Iterator[Page]:
+    """The pages of a search up to `limit` papers, each paper once: lists shift while they are being paged."""
     seen: set[str] = set()
-    for page in searched:
-        kept: list[Paper | Context | Problem] = []
+    for page in search_pages:
+        records: list[Paper | Context | Problem] = []
         for record in page.records:
             if isinstance(record, Paper):
                 name = record.ids[0] if record.ids else record.title
                 if name in seen or len(seen) >= limit:
                     continue
                 seen.add(name)
-            kept.append(record)
-        yield Page(kept, page.total, page.missing)
+            records.append(record)
+        yield Page(records, page.total, page.missing)
         if len(seen) >= limit:
             return
 
 
-def take(library: Library, found: Iterator[Page], outcome: Fetched, watching: Watching, most: int | None = None) -> None:
-    """Take pages into the library as they come, `most` papers or fewer; an error does not cost what came before it."""
-    batch = _Batch(library, outcome, watching)
+def add_pages(
+    library: Library,
+    source: Iterator[Page],
+    result: FetchResult,
+    progress: Progress = SILENT,
+    maximum: int | None = None,
+) -> None:
+    """Add pages to the library as they arrive, at most `maximum` papers; an error does not lose earlier pages."""
+    batch = _Batch(library, result)
     try:
-        for page in found:
-            gather(page, outcome, batch.add)
-            expected = [count for count in (most, outcome.total) if count is not None]
-            watching.fetched(outcome.papers, min(expected, default=None))
+        for page in source:
+            count(page, result, batch.add)
+            expected = [number for number in (maximum, result.total) if number is not None]
+            progress.update(result.papers, min(expected, default=None))
             batch.commit_when_due()
     except CitewellError:
         batch.commit()
         raise
     batch.commit()
+    progress.finish()
 
 
-def gather(page: Page, outcome: Fetched, keep: Callable[[Paper | Context], None]) -> None:
-    """Count what a page holds, and keep what can be kept."""
-    outcome.total = page.total if page.total is not None else outcome.total
-    outcome.missing += page.missing
+def count(page: Page, result: FetchResult, add: Callable[[Paper | Context], None]) -> None:
+    """Count the records of a page, and `add` those that are usable."""
+    result.total = page.total if page.total is not None else result.total
+    result.missing += page.missing
     for record in page.records:
         if isinstance(record, Problem):
-            outcome.skip(record.reason, record.line)
+            result.skip(record.reason, record.line)
         elif isinstance(record, Paper) and not (record.title or record.ids or record.id):
-            outcome.skip("a record has neither a title nor an id")
+            result.skip("a record has neither a title nor an id")
         else:
-            outcome.papers += isinstance(record, Paper)
-            keep(record)
+            result.papers += isinstance(record, Paper)
+            add(record)
 
 
 class _Batch:
-    """Records on their way into the library."""
+    """Records that wait to be added to the library."""
 
-    def __init__(self, library: Library, outcome: Fetched, watching: Watching) -> None:
+    def __init__(self, library: Library, result: FetchResult) -> None:
         self._library = library
-        self._outcome = outcome
-        self._watching = watching
+        self._result = result
         self._records: list[Paper | Context] = []
         self._since = time.monotonic()
 
@@ -187,22 +169,22 @@ class _Batch:
         self._records.append(record)
 
     def commit_when_due(self) -> None:
-        """Commit where there is enough to commit; while another process writes, the batch grows."""
+        """Commit a full batch; while another process writes to the library, the batch grows."""
         if len(self._records) >= _BATCH or time.monotonic() - self._since > _BATCH_SECONDS:
             with suppress(BusyError):
-                self._take()
+                self._commit()
 
     def commit(self) -> None:
-        """Commit what there is, after another writer if need be."""
-        deadline = time.monotonic() + _WRITER_SECONDS
+        """Commit all records, after waiting for another writer if necessary."""
+        deadline = time.monotonic() + _LOCK_SECONDS
         while self._records:
             try:
-                self._take()
+                self._commit()
             except BusyError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.5)
 
-    def _take(self) -> None:
-        self._outcome.new_papers += self._library.take(self._records, self._watching).new_papers
+    def _commit(self) -> None:
+        self._result.new_papers += self._library.take(self._records).new_papers
         self._records, self._since = [], time.monotonic()

@@ -1,7 +1,7 @@
-"""PubMed through NCBI's E-utilities: a search gives numbers, the records are then had by the two hundred as XML.
+"""PubMed through NCBI's E-utilities: a search returns PMIDs, and the records then come as XML, two hundred per request.
 
-NCBI's history server is not used: what it remembers expires, while a list of numbers in the cache does not, so that a fetch
-goes on after any pause. https://www.ncbi.nlm.nih.gov/books/NBK25497/
+NCBI's history server is not used: its sessions expire, while a list of PMIDs in the cache does not, so that a fetch can resume
+after any pause. https://www.ncbi.nlm.nih.gov/books/NBK25497/
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from citewell.errors import CitewellError
 from citewell.fetch.authors import orcid
-from citewell.fetch.client import Line, whole_json
-from citewell.fetch.http import DamagedAnswerError, RefusedError
-from citewell.fetch.search_request import Page, Wanted, missing
+from citewell.fetch.client import Client, check_json
+from citewell.fetch.http import DamagedResponseError, RefusedError
+from citewell.fetch.search_request import Page, SearchRequest, missing
 from citewell.fetch.site import Site
 from citewell.papers import Paper
 from citewell.sources.clean import Json, mapping, strings, text
@@ -27,80 +27,79 @@ SITE = Site(
     contact="email",
     key_variable="NCBI_API_KEY",
     key_parameter="api_key",
-    fixed=(("tool", "citewell"),),
+    fixed_parameters=(("tool", "citewell"),),
 )
 SCHEMES = ("pmid", "doi")
-_AT_ONCE = 200
-_DOIS_AT_ONCE = 50
-_MOST = 9_999
+_PER_REQUEST = 200
+_DOIS_PER_REQUEST = 50
+_MAX_RESULTS = 9_999
 
 
-def search(wanted: Wanted, line: Line) -> Iterator[Page]:
-    if wanted.limit > _MOST:
+def search(request: SearchRequest, client: Client) -> Iterator[Page]:
+    if request.limit > _MAX_RESULTS:
         raise CitewellError(
-            f"PubMed gives at most {_MOST:,} papers of a search; narrow it with --since and --before, or lower --limit"
+            f"PubMed returns at most {_MAX_RESULTS:,} papers per search; narrow it with --since and --before, or lower --limit"
         )
-    terms = [f"({wanted.query})"] if wanted.query else []
-    if known := orcid(wanted.author):
+    terms = [f"({request.query})"] if request.query else []
+    if known := orcid(request.author):
         terms.append(f"{known}[auid]")
-    elif wanted.author:
-        terms.append(f"{wanted.author}[Author]")
-    if wanted.since is not None or wanted.before is not None:
-        terms.append(f"{wanted.since or 1500}:{(wanted.before or 3001) - 1}[dp]")
-    found = _searched(" AND ".join(terms), wanted.limit, line)
-    total = text(found.get("count"))
-    numbers = strings(found.get("idlist"))
-    for begin in range(0, max(1, len(numbers)), _AT_ONCE):
-        page = _records(numbers[begin : begin + _AT_ONCE], line)
+    elif request.author:
+        terms.append(f"{request.author}[Author]")
+    if request.since is not None or request.before is not None:
+        terms.append(f"{request.since or 1500}:{(request.before or 3001) - 1}[dp]")
+    result = _search(" AND ".join(terms), request.limit, client)
+    total = text(result.get("count"))
+    numbers = strings(result.get("idlist"))
+    for begin in range(0, max(1, len(numbers)), _PER_REQUEST):
+        page = _records(numbers[begin : begin + _PER_REQUEST], client)
         page.total = int(total) if total.isascii() and total.isdigit() else None
         yield page
 
 
-def look_up(ids: list[str], line: Line) -> Iterator[Page]:
+def look_up(ids: list[str], client: Client) -> Iterator[Page]:
     numbers = [identifier.removeprefix("pmid:") for identifier in ids if identifier.startswith("pmid:")]
-    for begin in range(0, len(numbers), _AT_ONCE):
-        some = numbers[begin : begin + _AT_ONCE]
-        page = _records(some, line)
-        page.missing = missing([f"pmid:{number}" for number in some], page.records)
+    for begin in range(0, len(numbers), _PER_REQUEST):
+        batch = numbers[begin : begin + _PER_REQUEST]
+        page = _records(batch, client)
+        page.missing = missing([f"pmid:{number}" for number in batch], page.records)
         yield page
     dois = [identifier for identifier in ids if identifier.startswith("doi:")]
-    for begin in range(0, len(dois), _DOIS_AT_ONCE):
-        asked = dois[begin : begin + _DOIS_AT_ONCE]
-        term = " OR ".join('"{}"[doi]'.format(doi.removeprefix("doi:").replace('"', "")) for doi in asked)
-        found = strings(_searched(term, _AT_ONCE, line).get("idlist"))
-        page = _records(found, line)
-        # A term that PubMed does not know as a DOI it looks for as words: what was not asked for is left out.
-        wanted = set(asked)
-        page.records = [each for each in page.records if not isinstance(each, Paper) or not wanted.isdisjoint(each.ids)]
-        page.missing = missing(asked, page.records)
+    for begin in range(0, len(dois), _DOIS_PER_REQUEST):
+        batch = dois[begin : begin + _DOIS_PER_REQUEST]
+        term = " OR ".join('"{}"[doi]'.format(doi.removeprefix("doi:").replace('"', "")) for doi in batch)
+        page = _records(strings(_search(term, _PER_REQUEST, client).get("idlist")), client)
+        # PubMed searches for an unknown DOI as words; papers that were not requested are removed.
+        requested = set(batch)
+        page.records = [each for each in page.records if not isinstance(each, Paper) or not requested.isdisjoint(each.ids)]
+        page.missing = missing(batch, page.records)
         yield page
 
 
-def _searched(term: str, limit: int, line: Line) -> Json:
+def _search(term: str, limit: int, client: Client) -> Json:
     form = {"db": "pubmed", "term": term, "retmode": "json", "retmax": str(limit), "sort": "relevance"}
-    return mapping(mapping(decode(line.body("/esearch.fcgi", {}, form=form, check=_found))).get("esearchresult"))
+    return mapping(mapping(decode(client.body("/esearch.fcgi", {}, form=form, check=_check_search))).get("esearchresult"))
 
 
-def _found(body: bytes) -> None:
-    """Raises where a search ended in a complaint, which comes with status 200."""
-    whole_json(body, "esearchresult")
-    if complaint := text(mapping(mapping(decode(body)).get("esearchresult")).get("ERROR")):
-        raise DamagedAnswerError(f"complains: {complaint[:200]}")
+def _check_search(body: bytes) -> None:
+    """Raise if a search failed, which PubMed reports with status 200."""
+    check_json(body, "esearchresult")
+    if message := text(mapping(mapping(decode(body)).get("esearchresult")).get("ERROR")):
+        raise DamagedResponseError(f"reports an error: {message[:200]}")
 
 
-def _records(numbers: list[str], line: Line) -> Page:
+def _records(numbers: list[str], client: Client) -> Page:
     if not numbers:
         return Page([])
     form = {"db": "pubmed", "id": ",".join(numbers), "retmode": "xml"}
     try:
-        body = line.body("/efetch.fcgi", {}, form=form, check=_ended)
+        body = client.body("/efetch.fcgi", {}, form=form, check=_check_end)
     except RefusedError as error:
-        if error.status != 400:  # all that was asked for is unknown
+        if error.status != 400:  # all of them are unknown
             raise
         return Page([])
-    return Page(line.read("pubmed", body) if b"<PubmedArticle>" in body or b"<PubmedBookArticle>" in body else [])
+    return Page(client.read("pubmed", body) if b"<PubmedArticle>" in body or b"<PubmedBookArticle>" in body else [])
 
 
-def _ended(body: bytes) -> None:
+def _check_end(body: bytes) -> None:
     if b"</PubmedArticleSet>" not in body[-200:] and b"<PubmedArticleSet/>" not in body[-200:]:
-        raise DamagedAnswerError("gives an answer that ends too early")
+        raise DamagedResponseError("returns a truncated answer")

@@ -1,4 +1,4 @@
-"""What a person wants of a service, and what comes back, page by page."""
+"""A request to a service, and its answer, page by page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from citewell.papers import Context, Paper, Problem
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One wish."""
+class SearchRequest:
+    """What to fetch."""
 
     query: str = ""
     author: str = ""
-    """A name, or the service's own id of the author, or an ORCID."""
+    """A name, an ORCID, or the id of the author at the service."""
     ids: tuple[str, ...] = ()
     """Canonical identifiers."""
     since: int | None = None
@@ -23,21 +23,21 @@ class Wanted:
     before: int | None = None
     """Only papers from before this year."""
     limit: int = 200
-    """At most so many papers of a search; identifiers are looked up all."""
+    """The maximum number of papers of a search; all `ids` are looked up."""
 
 
 @dataclass(slots=True)
 class Page:
-    """A part of the answer."""
+    """One page of the answer."""
 
     records: list[Paper | Context | Problem]
     total: int | None = None
-    """How many papers the service has to this wish, where it tells."""
+    """How many papers match in all, if the service says so."""
     missing: list[str] = field(default_factory=list)
-    """Identifiers that were asked for and that the service does not know."""
+    """Requested identifiers that the service does not know."""
 
 
-def missing(asked: Iterable[str], records: Iterable[Paper | Context | Problem]) -> list[str]:
-    """Those of the identifiers asked for that no paper of the answer has."""
-    known = {key for record in records if isinstance(record, Paper) for given in record.ids for key in implied(given)}
-    return [identifier for identifier in asked if known.isdisjoint(implied(identifier))]
+def missing(ids: Iterable[str], records: Iterable[Paper | Context | Problem]) -> list[str]:
+    """Those of the requested identifiers that no paper of the answer has."""
+    known = {key for record in records if isinstance(record, Paper) for own in record.ids for key in implied(own)}
+    return [identifier for identifier in ids if known.isdisjoint(implied(identifier))]

@@ -1,4 +1,4 @@
-"""Where a service is, and what it asks of those who use it."""
+"""The address of a service and its rules of use."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One service, as its own documentation describes it."""
+    """One service, as its documentation describes it."""
 
     name: str
-    """What commands and environment variables call it."""
+    """Its name in commands and environment variables."""
     title: str
-    """What people call it."""
+    """Its name for people."""
     address: str
-    """The beginning of every URL; ``$CITEWELL_<NAME>_URL`` puts a mirror or an institution's proxy in its place."""
+    """The beginning of every URL; ``$CITEWELL_<NAME>_URL`` replaces it by a mirror or a proxy."""
     interval: float
-    """Seconds between two requests of somebody whom the service does not know."""
+    """Seconds between two requests of an anonymous user."""
     known_interval: float | None = None
-    """The same for one whom it knows: by a key, or where `email_counts` by an e-mail address."""
+    """The same for an identified user: one with a key or, if `email_counts`, with an e-mail address."""
     email_counts: bool = False
     contact: str = ""
-    """The parameter in which the service wants an e-mail address."""
+    """The parameter for the e-mail address of the user."""
     key_variable: str = ""
-    """The environment variable that holds a key for it."""
+    """The environment variable with the user's key."""
     key_parameter: str = ""
     key_header: str = ""
     key_prefix: str = ""
-    """What stands before the key in its header."""
-    fixed: tuple[tuple[str, str], ...] = ()
-    """Parameters that go with every request."""
+    """Text before the key in its header."""
+    fixed_parameters: tuple[tuple[str, str], ...] = ()
+    """Parameters of every request."""
     headers: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -42,5 +42,5 @@ class Site:
         return (os.environ.get(self.url_variable) or self.address).rstrip("/")
 
     def key(self) -> str:
-        """The user's key, or nothing."""
+        """The user's key, or an empty string."""
         return os.environ.get(self.key_variable, "").strip() if self.key_variable else ""

@@ -1,7 +1,7 @@
 """The XML files of the ACL Anthology: collections of volumes of papers.
 
-What a volume's <meta> says (book title, date, venue) holds for all its papers. A volume's front matter is taken as well, as the
-proceedings themselves.
+The <meta> of a volume (book title, date, venue) applies to all its papers. The front matter of a volume becomes the record of
+the proceedings.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ PRIORITY = 80
 
 
 def matches(head: bytes) -> bool:
-    root, begun = opening(head)
-    return root == "collection" and ("<volume" in begun or "<event" in begun)
+    root, start = opening(head)
+    return root == "collection" and ("<volume" in start or "<event" in start)
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
@@ -30,7 +30,7 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 
 
 class _Volumes:
-    """The volume that the papers of the moment belong to."""
+    """The volume of the current papers."""
 
     def __init__(self) -> None:
         self._volume: tuple[str, str] | None = None
@@ -42,7 +42,7 @@ class _Volumes:
         if volume is None or volume.tag != "volume" or collection is None:
             if record.tag == "meta":
                 return None
-            raise RecordError("the paper stands outside of any volume")
+            raise RecordError("the paper is outside of any volume")
         here = collection.get("id", ""), volume.get("id", "")
         if record.tag == "meta":
             self._volume = here
@@ -88,11 +88,11 @@ class _Volumes:
 
 
 def _anthology_id(collection: str, volume: str, paper: str, url: str) -> str:
-    """The paper's id: what its address is, where that is one, else as the Anthology numbers its papers."""
-    if written := canonical("acl", url):
-        if written.partition(":")[2].lower().startswith(_prefix(collection, volume).lower()):
-            return written
-        raise RecordError(f"{url} is no paper of the volume it stands in, {_prefix(collection, volume)}")
+    """The id of the paper: its address if that is an id, else its number in the scheme of the Anthology."""
+    if known := canonical("acl", url):
+        if known.partition(":")[2].lower().startswith(_prefix(collection, volume).lower()):
+            return known
+        raise RecordError(f"{url} does not belong to its volume, {_prefix(collection, volume)}")
     if not collection[:1].isalpha():
         return canonical("acl", f"{collection}-{volume}.{paper}") or ""
     number = paper.zfill(2 if _two_digits(collection, volume) else 3)
@@ -106,7 +106,7 @@ def _prefix(collection: str, volume: str) -> str:
 
 
 def _two_digits(collection: str, volume: str) -> bool:
-    """Whether volume numbers have two digits in this collection: workshops have, and two others that ran out of numbers."""
+    """Whether volume numbers have two digits: in workshops, and in two collections that ran out of numbers."""
     return collection.startswith("W") or collection == "C69" or (collection == "D19" and volume.zfill(2) >= "05")
 
 

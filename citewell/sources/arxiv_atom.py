@@ -1,7 +1,7 @@
-"""arXiv's answers to queries: an Atom feed with one <entry> a paper.
+"""Search results of the arXiv API: an Atom feed with one <entry> per paper.
 
-The feed names the version that was found; a paper's date is that of its first one (<published>). Where arXiv has something to
-complain about, the feed holds one entry called "Error", whose summary says what.
+The date of a paper is that of its first version (<published>). If a request fails, the feed has one entry called "Error", whose
+summary is the message.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from citewell.papers import Paper, Problem
 from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import Fields, RecordError, opening, papers, text_at
-from citewell.text.accents import accented
+from citewell.text.accents import decode_tex_accents
 
 NAME = "arXiv Atom"
 PRIORITY = 80
 NO_ID = "the entry has no arXiv id"
 
 _DIGIT = re.compile(r"\d")
-"""As in arXiv's harvest: subjects with digits are class codes, which say nothing to a reader."""
+"""As in arXiv's harvest, subjects with digits are class codes, which mean nothing to most people."""
 _EXTRA = {"journal_ref": "journal-ref", "comment": "note"}
 
 
 def matches(head: bytes) -> bool:
-    root, begun = opening(head)
-    return root == "feed" and ("arxiv.org/schemas/atom" in begun or "://arxiv.org/api" in begun or "://arxiv.org/abs" in begun)
+    root, start = opening(head)
+    return root == "feed" and ("arxiv.org/schemas/atom" in start or "://arxiv.org/api" in start or "://arxiv.org/abs" in start)
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
@@ -39,20 +39,20 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 def _paper(entry: _Element) -> Paper:
     fields = Fields(entry)
     if "/api/errors" in fields.first("id"):
-        raise RecordError(f"arXiv answered with an error: {fields.first('summary')}")
+        raise RecordError(f"arXiv reports an error: {fields.first('summary')}")
     own = recognise(fields.first("id")) or ""
     if not own.startswith("arxiv:"):
         raise RecordError(NO_ID)
-    title = accented(fields.first("title"))
+    title = decode_tex_accents(fields.first("title"))
     if not title:
         raise RecordError(f"{own} has no title")
     published = clean.date(fields.first("published")[:10])
-    extra = {name: accented(fields.first(tag)) for tag, name in _EXTRA.items()}
+    extra = {name: decode_tex_accents(fields.first(tag)) for tag, name in _EXTRA.items()}
     extra |= {"type": "preprint", "url": f"https://arxiv.org/abs/{own.removeprefix('arxiv:')}"}
     return Paper(
         title=title,
-        abstract=accented(fields.first("summary")),
-        authors=[name for author in entry.iterfind("{*}author") if (name := accented(text_at(author, "{*}name")))],
+        abstract=decode_tex_accents(fields.first("summary")),
+        authors=[name for author in entry.iterfind("{*}author") if (name := decode_tex_accents(text_at(author, "{*}name")))],
         year=clean.year(published),
         date=published,
         venue=extra["journal-ref"] or "arXiv",

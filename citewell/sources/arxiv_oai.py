@@ -1,7 +1,7 @@
-"""arXiv's OAI-PMH harvest, in the three formats that it comes in: oai_dc, arXiv and arXivRaw.
+"""arXiv's OAI-PMH harvest in its three formats: oai_dc, arXiv and arXivRaw.
 
-All three wrap one paper a <record>; they differ in how they write names, dates and what a paper is filed under. Of the versions
-of a paper, the date of the first counts.
+All three have one paper per <record>; they differ in names, dates and subjects. The date of a paper is that of its
+first version.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from citewell.papers import Paper, Problem
 from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import Fields, RecordError, iso_date, opening, papers, text, text_at
-from citewell.text.accents import accented
+from citewell.text.accents import decode_tex_accents
 
 NAME = "arXiv OAI-PMH"
 PRIORITY = 80
 
-_DEEPEST_BRACKETS = 5
+_MAX_BRACKET_DEPTH = 5
 _BRACKETED = re.compile(r"\([^()]*\)")
 _BETWEEN_NAMES = re.compile(r"\s*[,;:]\s*(?:and\s+|&\s*)?|\s+(?:and|&)\s+")
 _SUFFIXES = ("Jr", "Jr.", "Sr", "Sr.", "II", "III", "IV")
 _DIGIT = re.compile(r"\d")
-"""Subjects with digits are class codes (05C85, F.2.2), which say nothing to a reader; names of categories have none."""
+"""Subjects with digits are class codes (05C85, F.2.2), which mean nothing to most people; category names have none."""
 _POSTED = re.compile(r"(\d{1,2}) ([A-Z][a-z]{2}) (\d{4})", re.ASCII)
 _EXTRA = {"journal-ref": "journal-ref", "comments": "note", "report-no": "report-no", "license": "license"}
 
 
 def matches(head: bytes) -> bool:
-    root, begun = opening(head)
-    return root == "OAI-PMH" and any(sign in begun for sign in ("oai:arXiv.org:", "arxiv.org/oai", "arxiv.org/OAI"))
+    root, start = opening(head)
+    return root == "OAI-PMH" and any(sign in start for sign in ("oai:arXiv.org:", "arxiv.org/oai", "arxiv.org/OAI"))
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
@@ -42,7 +42,7 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 
 def _paper(record: _Element) -> Paper:
     if record.tag.endswith("error"):
-        raise RecordError(f"arXiv answered with an error: {record.get('code', '')} {text(record)}".strip())
+        raise RecordError(f"arXiv reports an error: {record.get('code', '')} {text(record)}".strip())
     own = _name(text_at(record, "{*}header/{*}identifier"))
     if record.find("{*}header[@status='deleted']") is not None:
         raise RecordError(f"{own or 'the record'} was deleted by arXiv")
@@ -51,7 +51,7 @@ def _paper(record: _Element) -> Paper:
         raise RecordError(f"{own or 'the record'} has no metadata")
     kind = described.tag.rpartition("}")[2]
     if kind not in ("dc", "arXiv", "arXivRaw"):
-        raise RecordError(f"<{kind[:40]}> is none of arXiv's formats; harvest oai_dc, arXiv or arXivRaw")
+        raise RecordError(f"<{kind[:40]}> is not a format of arXiv; harvest oai_dc, arXiv or arXivRaw")
     paper = _dublin_core(described) if kind == "dc" else _arxiv(described)
     own = own or _name(text(next(described.iterchildren("{*}id"), None)))
     if not own:
@@ -70,20 +70,20 @@ def _name(identifier: str) -> str:
 
 
 def _dublin_core(described: _Element) -> Paper:
-    """What the least common denominator keeps of a paper."""
+    """A paper in Dublin Core, which has the least detail."""
     fields = Fields(described)
-    notes = [said for said in fields.all("description") if said.startswith("Comment:")]
-    abstracts = [said for said in fields.all("description") if said not in notes]
+    notes = [each for each in fields.all("description") if each.startswith("Comment:")]
+    abstracts = [each for each in fields.all("description") if each not in notes]
     names = fields.all("identifier")
     places = [name for name in names if not name.startswith(("doi:", "http://", "https://"))]
     extra = {
-        "journal-ref": accented(places[0]) if places else "",
-        "note": accented(notes[0].removeprefix("Comment:").strip()) if notes else "",
+        "journal-ref": decode_tex_accents(places[0]) if places else "",
+        "note": decode_tex_accents(notes[0].removeprefix("Comment:").strip()) if notes else "",
     }
     return Paper(
-        title=accented(fields.first("title")),
-        abstract=accented(abstracts[0]) if abstracts else "",
-        authors=[_given_first(accented(name)) for name in fields.all("creator")],
+        title=decode_tex_accents(fields.first("title")),
+        abstract=decode_tex_accents(abstracts[0]) if abstracts else "",
+        authors=[_given_first(decode_tex_accents(name)) for name in fields.all("creator")],
         date=min(filter(None, map(clean.date, fields.all("date"))), default=""),
         ids=[canonical("doi", name) or "" for name in names if name.startswith("doi:")],
         keywords=[subject for subject in fields.all("subject") if not _DIGIT.search(subject)],
@@ -92,19 +92,19 @@ def _dublin_core(described: _Element) -> Paper:
 
 
 def _given_first(listed: str) -> str:
-    """``Heath, Jr., Robert W.`` as a reader would write it; arXiv puts the suffix in the middle."""
+    """``Heath, Jr., Robert W.`` with the given names first and the suffix, which arXiv puts in the middle, last."""
     family, *rest = (part.strip() for part in listed.split(","))
     suffixes = [part for part in rest if part in _SUFFIXES]
     return " ".join(filter(None, [*(part for part in rest if part not in _SUFFIXES), family, *suffixes]))
 
 
 def _arxiv(described: _Element) -> Paper:
-    """A paper in one of arXiv's own two formats."""
+    """A paper in one of the two formats of arXiv itself."""
     fields = Fields(described)
-    extra = {name: accented(fields.first(tag)) for tag, name in _EXTRA.items()}
+    extra = {name: decode_tex_accents(fields.first(tag)) for tag, name in _EXTRA.items()}
     return Paper(
-        title=accented(fields.first("title")),
-        abstract=accented(fields.first("abstract")),
+        title=decode_tex_accents(fields.first("title")),
+        abstract=decode_tex_accents(fields.first("abstract")),
         authors=_authors(described.find("{*}authors")),
         date=clean.date(fields.first("created")) or _first_version(described),
         ids=[canonical("doi", doi) or "" for doi in fields.first("doi").split()],
@@ -123,19 +123,19 @@ def _authors(listed: _Element | None) -> list[str]:
         return []
     parts = ("{*}forenames", "{*}keyname", "{*}suffix")
     parsed = [" ".join(filter(None, (text_at(author, part) for part in parts))) for author in listed.iterfind("{*}author")]
-    return clean.unique(map(accented, parsed)) or _names(accented(text(listed)))
+    return clean.unique(map(decode_tex_accents, parsed)) or _names(decode_tex_accents(text(listed)))
 
 
 def _names(line: str) -> list[str]:
     """The names in a line such as ``A. Author, B. Author and C. Author, Jr. (Some University)``."""
-    for _ in range(_DEEPEST_BRACKETS):
+    for _ in range(_MAX_BRACKET_DEPTH):
         line, cut = _BRACKETED.subn(" ", line)
         if not cut:
             break
-    found: list[list[str]] = []
+    names: list[list[str]] = []
     for name in _BETWEEN_NAMES.split(" ".join(line.partition("(")[0].split())):
-        if name in _SUFFIXES and found:
-            found[-1][1:] = [name]
+        if name in _SUFFIXES and names:
+            names[-1][1:] = [name]
         else:
-            found.append([name])
-    return clean.unique(map(" ".join, found))
+            names.append([name])
+    return clean.unique(map(" ".join, names))

@@ -1,6 +1,6 @@
-"""The arXiv metadata snapshot (as Kaggle has it): one paper a line, with the date of each of its versions.
+"""The arXiv metadata snapshot (on Kaggle): one paper per line, with the date of each of its versions.
 
-A paper's date is that of its first version, since that is when others could begin to cite it.
+The date of a paper is that of its first version, since others could cite it from then on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from citewell.papers import Paper, Problem
 from citewell.sources.clean import Json, date, day, mapping, sequence, text, unique, year
 from citewell.sources.json_records import first_record, records
 from citewell.sources.source import Source
-from citewell.text.accents import accented
+from citewell.text.accents import decode_tex_accents
 
 NAME = "arXiv snapshot"
 PRIORITY = 60
@@ -40,11 +40,11 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 
 def _paper(record: Json, own: str) -> Paper:
     published = _first_version(record.get("versions")) or date(record.get("update_date"))
-    extra = {name: accented(text(record.get(field))) for field, name in _EXTRA.items()}
+    extra = {name: decode_tex_accents(text(record.get(field))) for field, name in _EXTRA.items()}
     extra |= {"type": "preprint", "url": f"https://arxiv.org/abs/{own.removeprefix('arxiv:')}"}
     return Paper(
-        title=accented(text(record.get("title"))),
-        abstract=accented(text(record.get("abstract"))),
+        title=decode_tex_accents(text(record.get("title"))),
+        abstract=decode_tex_accents(text(record.get("abstract"))),
         authors=_authors(record),
         year=year(published),
         date=published,
@@ -59,15 +59,17 @@ def _first_version(value: object) -> str:
     """The date of the first version, from a line such as ``Mon, 2 Apr 2007 19:18:42 GMT``."""
     created = text(mapping(next(iter(sequence(value)), None)).get("created"))
     try:
-        found = parsedate(created)
+        parsed = parsedate(created)
     except (ValueError, IndexError):
         return ""
-    return day(*found[:3]) if found else date(created)
+    return day(*parsed[:3]) if parsed else date(created)
 
 
 def _authors(record: Json) -> list[str]:
     """Names from their parts (family, given, suffix), else from the line that lists them."""
-    parsed = ([accented(text(part)) for part in sequence(each)[:3]] for each in sequence(record.get("authors_parsed")))
-    found = [" ".join(filter(None, (*parts[1:2], *parts[:1], *parts[2:3]))) for parts in parsed]
-    listed = accented(text(record.get("authors"))).replace(" and ", ", ").split(",")
-    return [each for each in found if each] or [each.strip() for each in listed if each.strip()]
+    parsed = (
+        [decode_tex_accents(text(part)) for part in sequence(each)[:3]] for each in sequence(record.get("authors_parsed"))
+    )
+    names = [" ".join(filter(None, (*parts[1:2], *parts[:1], *parts[2:3]))) for parts in parsed]
+    listed = decode_tex_accents(text(record.get("authors"))).replace(" and ", ", ").split(",")
+    return [each for each in names if each] or [each.strip() for each in listed if each.strip()]

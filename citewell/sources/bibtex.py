@@ -1,7 +1,7 @@
 """BibTeX and BibLaTeX: every entry of a ``.bib`` file as a paper, with all its fields.
 
-`citewell.sources.bibtex_entries` finds the entries and `citewell.sources.latex` makes text of them; here they inherit what a
-``crossref`` gives them, wherever in the file it stands, and their fields find their places in a `Paper`.
+`citewell.sources.bibtex_entries` finds the entries and `citewell.sources.latex` converts them to text. This module resolves
+``crossref``, wherever in the file the parent is, and maps the fields of an entry to those of a `Paper`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME = "BibTeX"
 PRIORITY = 20
 
 _MAX_WAITING = 32 * 1024 * 1024
-"""Characters of entries that may be kept because another entry may inherit from them or give to them."""
+"""The maximum number of characters in entries that wait for their ``crossref`` or may be the target of one."""
 _ENTRY = re.compile(
     r"^[ \t]*@[ \t]*(?:[a-z][\w-]*\s*\{\s*[^\s,{}=]*\s*[,}]|string\s*[{(]|(?:comment|preamble)\s*\{"
     r"|(?:article|book|inbook|incollection|inproceedings|misc|\w*thesis|proceedings|techreport|manual|unpublished)\s*\()",
@@ -37,7 +37,7 @@ _INHERITED = frozenset(
 )
 _PARENTS = frozenset(("proceedings", "book", "collection", "periodical", "booklet", "reference"))
 _SETTINGS = frozenset(("ieeetranbstctl", "control", "set", "xdata"))
-"""Entries that tell a style or a program something and describe no work."""
+"""Entries that configure a style or a program and describe no work."""
 _VERBATIM = frozenset(
     ("url", "doi", "file", "eprint", "isbn", "issn", "pmid", "pmcid", "pdf", "biburl", "link", "citewell-ids")
 )
@@ -45,7 +45,7 @@ _PEOPLE = frozenset(("editor", "translator", "bookauthor"))
 _NUMBERED = frozenset(("techreport", "report", "patent", "standard", "manual"))
 _TAKEN = frozenset(("title", "subtitle", "author", "abstract", "keywords", "year", "date", "month", "day", "citewell-ids"))
 _CONSUMED = frozenset(("doi", "pmid", "pmcid", "eprint", "archiveprefix", "eprinttype"))
-"""Fields that say nothing more once they have become an identifier."""
+"""Fields that are redundant once they have become an identifier."""
 _ARXIV_MENTION = re.compile(r"\barxiv:\s*(\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})", re.IGNORECASE)
 _DASH = re.compile(r"\s*[-\u2010-\u2015]+\s*")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -70,15 +70,15 @@ def read(source: Source) -> Iterator[Paper | Problem]:
         if paper.title or paper.ids:
             yield paper
         else:
-            yield Problem(f"@{entry.type} {text(entry.key[:80])}: it has neither a title nor an identifier", entry.line)
+            yield Problem(f"@{entry.type} {text(entry.key[:80])}: neither a title nor an identifier", entry.line)
 
 
-def _inherited(found: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
-    """Entries with what their ``crossref`` gives them; those that come before it wait, though not in any number."""
+def _inherited(source: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+    """Entries with the fields that they inherit by ``crossref``; those before their parent wait, up to a limit."""
     parents: dict[str, dict[str, str]] = {}
     waiting: dict[str, list[Entry]] = {}
     room = _MAX_WAITING
-    for entry in found:
+    for entry in source:
         if isinstance(entry, Problem):
             yield entry
             continue
@@ -92,15 +92,15 @@ def _inherited(found: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
         own_key = entry.key.lower()
         children = waiting.pop(own_key, ())
         if children or entry.type.removeprefix("mv") in _PARENTS:
-            heritage = {name: value for name, value in entry.fields.items() if name in _INHERITED}
+            inherited = {name: value for name, value in entry.fields.items() if name in _INHERITED}
             if "title" in entry.fields:
-                heritage.setdefault("booktitle", entry.fields["title"])
+                inherited.setdefault("booktitle", entry.fields["title"])
             if room > 0 and own_key not in parents:
-                parents[own_key] = heritage
-                room -= _size(heritage)
+                parents[own_key] = inherited
+                room -= _size(inherited)
             for child in children:
                 room += _size(child.fields)
-                child.fields = heritage | child.fields
+                child.fields = inherited | child.fields
         yield entry
         yield from children
     for orphans in waiting.values():
@@ -132,23 +132,23 @@ def _paper(entry: Entry) -> Paper:
 
 
 def _ids(entry: Entry, values: dict[str, str]) -> list[str]:
-    """The identifiers that the entry names; of two in one scheme the one in the more exact field counts."""
+    """The identifiers of an entry; of two in one scheme, the one in the more specific field counts."""
     get = values.get
-    found = [canonical(name, values[name]) for name in ("doi", "pmid", "pmcid") if name in values]
+    ids = [canonical(name, values[name]) for name in ("doi", "pmid", "pmcid") if name in values]
     if eprint := get("eprint", ""):
         archive = to_text(get("archiveprefix", "") or get("eprinttype", "")).lower()
         scheme = {"": "arxiv", "arxiv": "arxiv", "pubmed": "pmid", "pmid": "pmid", "pmc": "pmcid"}.get(archive, "")
-        found.append(canonical(scheme, eprint))
-    found += [recognise(values[name]) for name in ("url", "ee", "link") if name in values]
+        ids.append(canonical(scheme, eprint))
+    ids += [recognise(values[name]) for name in ("url", "ee", "link") if name in values]
     if entry.key.lower().startswith(("10.", "doi:", "dblp:")):
-        found.append(recognise(text(entry.key)))
+        ids.append(recognise(text(entry.key)))
     for name in ("journal", "journaltitle", "note", "howpublished", "number", "volume"):
         if name in values and (mention := _ARXIV_MENTION.search(values[name])):
-            found.append(canonical("arxiv", mention[1]))
+            ids.append(canonical("arxiv", mention[1]))
     if (volume := get("volume", "")).startswith("abs/"):
-        found.append(canonical("arxiv", volume.removeprefix("abs/").strip()))
+        ids.append(canonical("arxiv", volume.removeprefix("abs/").strip()))
     first: dict[str, str] = {}
-    for each in found:
+    for each in ids:
         if each:
             first.setdefault(each.partition(":")[0], each)
     own = (unquote(each) for each in get("citewell-ids", "").split())
@@ -156,9 +156,9 @@ def _ids(entry: Entry, values: dict[str, str]) -> list[str]:
 
 
 def _date(values: dict[str, str]) -> str:
-    """The ISO date of an entry, as exact as its fields are."""
-    if found := date(to_text(values.get("date", ""))):
-        return found
+    """The ISO date of an entry, as exact as its fields."""
+    if iso_date := date(to_text(values.get("date", ""))):
+        return iso_date
     of_year = year(to_text(values.get("year", "")))
     month = to_text(values.get("month", "")).lower()
     number = next((at for at, name in enumerate(_MONTHS, 1) if name in month), None)
@@ -169,7 +169,7 @@ def _date(values: dict[str, str]) -> str:
 
 
 def _extra(entry: Entry, values: dict[str, str], venue_field: str, paper: Paper) -> dict[str, str]:
-    """Everything that has no other place, under the names that citewell shares with CSL."""
+    """All other fields, under the names that citewell shares with CSL."""
     extra = {"type": entry.type, "citekey": text(entry.key)}
     schemes = {each.partition(":")[0] for each in paper.ids}
     for name, value in values.items():
@@ -180,21 +180,21 @@ def _extra(entry: Entry, values: dict[str, str], venue_field: str, paper: Paper)
         ):
             continue
         if name in _PEOPLE:
-            kept = "; ".join(people(value))
+            content = "; ".join(people(value))
         elif name in _VERBATIM:
-            kept = value
+            content = value
         else:
-            kept = to_text(value)
+            content = to_text(value)
         if name == "pages":
-            kept = _DASH.sub("-", kept)
+            content = _DASH.sub("-", content)
         elif name == "number" and entry.type not in _NUMBERED:
             name = "issue"
         elif name == "type":
             name = "genre"
-        if kept and name != "citekey":
-            extra[text(name)] = kept
+        if content and name != "citekey":
+            extra[text(name)] = content
     if not paper.date and (month := to_text(values.get("month", ""))):
         extra["month"] = month
-    if paper.year is None and (written := to_text(values.get("year", "") or values.get("date", ""))):
-        extra["year"] = written
+    if paper.year is None and (year_text := to_text(values.get("year", "") or values.get("date", ""))):
+        extra["year"] = year_text
     return {name: value for name, value in extra.items() if name and value}

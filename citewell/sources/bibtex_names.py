@@ -1,4 +1,4 @@
-"""Author lists as BibTeX writes them: ``Family, Given and Given Family and {A Body, with a comma}``."""
+"""Author lists in BibTeX: ``Family, Given and Given Family and {An Organisation, with a comma}``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PART = re.compile(r"\b(given|prefix|family|suffix)(?:-i)?\s*=", re.IGNORECASE)
 
 
 def people(value: str) -> list[str]:
-    """The names in `value`, given names first; the ``others`` of an open list are not a name."""
+    """The names in `value`, given names first; the ``others`` of an open list is not a name."""
     value = value.strip()
     if not value:
         return []
@@ -25,16 +25,16 @@ def people(value: str) -> list[str]:
 
 
 def _is_comma_list(value: str) -> bool:
-    """Whether somebody wrote ``Ada Lovelace, Charles Babbage, Alan Turing, ...``, which no single name can be."""
+    """Whether `value` is ``Ada Lovelace, Charles Babbage, Alan Turing, ...``, which cannot be a single name."""
     parts = value.split(",")
     return len(parts) > 3 and all(" " in part.strip() for part in parts)
 
 
-def _name(written: str) -> str:
-    if "," not in written:
-        return to_text(written)
-    parts = [to_text(part) for part in (_split(written, _BRACE_OR_COMMA) if "{" in written else written.split(","))]
-    if "=" in written and _PART.match(written.strip()):
+def _name(source: str) -> str:
+    if "," not in source:
+        return to_text(source)
+    parts = [to_text(part) for part in (_split(source, _BRACE_OR_COMMA) if "{" in source else source.split(","))]
+    if "=" in source and _PART.match(source.strip()):
         known = {name.strip().lower(): value for name, _, value in (part.partition("=") for part in parts)}
         return to_text(" ".join(known.get(name, "").strip(' "') for name in _PARTS))
     match parts:
@@ -48,16 +48,16 @@ def _name(written: str) -> str:
 
 
 def _split(value: str, breaks: re.Pattern[str]) -> list[str]:
-    """`value` cut at the `breaks` that stand outside of braces."""
+    """`value` split at the `breaks` outside of braces."""
     pieces = []
     depth = at = 0
-    for found in breaks.finditer(value):
-        match found[0]:
+    for sign in breaks.finditer(value):
+        match sign[0]:
             case "{":
                 depth += 1
             case "}":
                 depth = max(0, depth - 1)
             case _ if not depth:
-                pieces.append(value[at : found.start()])
-                at = found.end()
+                pieces.append(value[at : sign.start()])
+                at = sign.end()
     return [*pieces, value[at:]]

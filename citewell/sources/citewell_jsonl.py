@@ -1,7 +1,7 @@
 """citewell's own JSON lines: the papers and contexts of a data set, and what `citewell export` writes.
 
-Each line says by its fields what it is. Ids follow one rule everywhere: an identifier of a known scheme becomes canonical, any
-other belongs to the namespace of the source. This is the reader of large sets, so a line of the usual shape takes a short way.
+The fields of a line tell what it is. One rule holds for all ids: an identifier of a known scheme becomes canonical, any other
+belongs to the namespace of the source. This reader handles large sets, so lines of the usual shape take a fast path.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _EVIDENCE = frozenset(("question", "documents"))
 _TEXTS = {str}
 
 Naming = Callable[[str], str]
-"""From an id as a line writes it to the canonical one."""
+"""From an id in a line to the canonical one."""
 
 
 def matches(head: bytes) -> bool:
@@ -57,7 +57,7 @@ def read(source: Source) -> Iterator[Paper | Context | Problem]:
             continue
         try:
             record = strict(line)
-            # Only an escape can put into a string what a database cannot store.
+            # Only an escape can put characters into a string that a database cannot store.
             safe = b"\\u" not in line
         except (ValueError, RecursionError):
             line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -71,20 +71,20 @@ def read(source: Source) -> Iterator[Paper | Context | Problem]:
         if type(record) is not dict:
             yield Problem("not a JSON object", number)
         elif "title" not in record and ("citing" in record or "question" in record):
-            found = _context(record, naming)
-            if found is not None:
-                yield found if isinstance(found, Context) else Problem(found, number)
+            context = _context(record, naming)
+            if context is not None:
+                yield context if isinstance(context, Context) else Problem(context, number)
         else:
             paper = _paper(record, naming, safe)
             yield paper if paper.title or paper.ids else Problem("neither a title nor an id", number)
 
 
 def naming_of(namespace: str) -> Naming:
-    """The naming of one source: a data set, or a lone file."""
+    """The naming of one source: a data set or a single file."""
 
     @lru_cache(maxsize=1 << 16)
-    def naming(written: str) -> str:
-        return recognise(written) or f"{namespace}:{text(written)}"
+    def naming(identifier: str) -> str:
+        return recognise(identifier) or f"{namespace}:{text(identifier)}"
 
     return naming
 
@@ -115,10 +115,10 @@ def _paper(record: Json, naming: Naming, safe: bool) -> Paper:
 
 
 def _add_unusual(paper: Paper, record: Json, naming: Naming) -> None:
-    """Take the fields that few lines have, and keep those that nobody knows."""
-    if given := _given_ids(record.get("ids"), naming):
-        # The line's own id stays among them: other lines cite the paper by it.
-        paper.ids = unique(given + paper.ids)
+    """Read the fields that few lines have, and put unknown ones into `Paper.extra`."""
+    if listed := _listed_ids(record.get("ids"), naming):
+        # The id of the line stays among them because other lines cite the paper by it.
+        paper.ids = unique(listed + paper.ids)
     for scheme in _SCHEMES:
         if value := record.get(scheme):
             _add(paper.ids, canonical(scheme, text(value)))
@@ -126,23 +126,23 @@ def _add_unusual(paper: Paper, record: Json, naming: Naming) -> None:
     paper.year = paper.year or year(paper.date)
     unknown = {key: value for key, value in record.items() if key not in _KNOWN}
     for key, value in (unknown | mapping(record.get("extra"))).items():
-        kept = "; ".join(strings(value)) if isinstance(value, list) else lines(value)
-        if kept and (name := text(key)):
-            paper.extra[name] = kept
+        content = "; ".join(strings(value)) if isinstance(value, list) else lines(value)
+        if content and (name := text(key)):
+            paper.extra[name] = content
 
 
-def _add(ids: list[str], found: str | None) -> None:
-    if found and found not in ids:
-        ids.append(found)
+def _add(ids: list[str], identifier: str | None) -> None:
+    if identifier and identifier not in ids:
+        ids.append(identifier)
 
 
-def _given_ids(value: object, naming: Naming) -> list[str]:
-    """Ids that are said to be canonical: one with a scheme stays in it, even where we do not know that scheme."""
+def _listed_ids(value: object, naming: Naming) -> list[str]:
+    """Ids that should be canonical already: one with a scheme keeps it, even if the scheme is unknown."""
     return [(recognise(each) or each) if ":" in each else naming(each) for each in strings(value)]
 
 
 def _sentence(value: object) -> Sentence:
-    """One sentence; an empty one stays, since others refer to sentences by number."""
+    """One sentence; an empty one stays because other records refer to sentences by number."""
     if isinstance(value, dict):
         return Sentence(lines(value.get("text")), lines(value.get("section")))
     return Sentence(lines(value))
@@ -150,35 +150,35 @@ def _sentence(value: object) -> Sentence:
 
 def _references(value: object, naming: Naming) -> list[Reference]:
     values = value if isinstance(value, list) else [value]
-    return [found for each in values if (found := _reference(each, naming))]
+    return [reference for each in values if (reference := _reference(each, naming))]
 
 
 def _reference(value: object, naming: Naming) -> Reference | None:
     if type(value) is str and value:
         return Reference([naming(value)])
     if not isinstance(value, dict):
-        return Reference([naming(written)]) if (written := text(value)) else None
-    ids = _given_ids(value.get("ids"), naming)
+        return Reference([naming(identifier)]) if (identifier := text(value)) else None
+    ids = _listed_ids(value.get("ids"), naming)
     if own := text(value.get("id")):
         ids.append(naming(own))
-    ids += [found for scheme in _SCHEMES if scheme in value and (found := canonical(scheme, text(value[scheme])))]
+    ids += [known for scheme in _SCHEMES if scheme in value and (known := canonical(scheme, text(value[scheme])))]
     reference = Reference(unique(ids), lines(value.get("title")), year(value.get("year")), names(value.get("authors")))
     return reference if reference.ids or reference.title else None
 
 
 def _context(record: Json, naming: Naming) -> Context | str | None:
-    """The context on a line, or what is wrong with it; None for the other records of a data set."""
+    """The context on a line, or the reason why it is invalid; None for the other records of a data set."""
     if not record.keys() >= _CONTEXT or "topic_sentence" in record or "question" in record:
         return None
-    given = _given_ids(record.get("citing_ids"), naming)
+    citing_ids = _listed_ids(record.get("citing_ids"), naming)
     citing = text(record["citing"])
     context = Context(
         lines(record["text"]),
         _references(record["cited"], naming),
-        given[0] if given else naming(citing) if citing else "",
+        citing_ids[0] if citing_ids else naming(citing) if citing else "",
         lines(record.get("section")),
         text(record.get("id")),
     )
     if not (context.text and context.citing and context.cited):
-        return "a context needs a text, a citing paper and a cited one"
+        return "a context needs a text, a citing paper and a cited paper"
     return context

@@ -1,7 +1,7 @@
-"""CSL-JSON, the exchange format of Zotero, Mendeley and pandoc, and the Crossref works that are modelled on it.
+"""CSL-JSON, the exchange format of Zotero, Mendeley and pandoc, and the works of Crossref, which are modelled on it.
 
-An array, one item, one item a line or ``{"items": [...]}``; Crossref's lists in place of strings are taken, and its
-``reference`` lists become references.
+The file is an array, one item, one item per line or ``{"items": [...]}``. Crossref's lists instead of strings are accepted, and
+its ``reference`` lists become references.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _NAMED = {
     "edition-number": "edition",
     "id": "citekey",
 }
-"""Where citewell calls a field by another name; the others keep theirs, in lower case."""
+"""Fields that have another name in citewell; the others keep theirs, in lower case."""
 _TAKEN = frozenset(
     {"title", "subtitle", "author", "abstract", "keyword", "subject", "reference", "custom", "categories", *_DATES}
     | {"DOI", "PMID", "PMCID", "references-count", "score", "member", "prefix", "relation", "indexed", "deposited"}
@@ -75,7 +75,7 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 
 
 def _paper(record: Json) -> Paper:
-    published = next((found for each in _DATES if (found := _date(record.get(each)))), "")
+    published = next((known for each in _DATES if (known := _date(record.get(each)))), "")
     title, subtitle = untagged(_one(record.get("title"))), untagged(_one(record.get("subtitle")))
     extra = _extra(record)
     return Paper(
@@ -99,20 +99,20 @@ def _one(value: object) -> object:
 def _date(value: object) -> str:
     if isinstance(value, str):
         return date(value)
-    found = mapping(value)
-    first = _one(found.get("date-parts"))
+    parts = mapping(value)
+    first = _one(parts.get("date-parts"))
     if isinstance(first, list):
         return day(*(first[:3] or [None]))
-    written = text(found.get("raw")) or text(found.get("literal"))
-    return date(written) or day(year(written))
+    content = text(parts.get("raw")) or text(parts.get("literal"))
+    return date(content) or day(year(content))
 
 
 def _ids(record: Json) -> list[str]:
-    found = [canonical("doi", text(record.get("DOI")))]
-    found += [canonical("pmid", text(record.get("PMID"))), canonical("pmcid", text(record.get("PMCID")))]
-    found.append(recognise(text(record.get("URL"))))
+    ids = [canonical("doi", text(record.get("DOI")))]
+    ids += [canonical("pmid", text(record.get("PMID"))), canonical("pmcid", text(record.get("PMCID")))]
+    ids.append(recognise(text(record.get("URL"))))
     own = mapping(record.get("custom")).get("citewell-ids")
-    return unique([*(each or "" for each in found), *(recognise(each) or each for each in strings(own))])
+    return unique([*(each or "" for each in ids), *(recognise(each) or each for each in strings(own))])
 
 
 def _keywords(record: Json) -> list[str]:
@@ -122,7 +122,7 @@ def _keywords(record: Json) -> list[str]:
 
 
 def _reference(record: Json) -> Reference | None:
-    """A work in Crossref's list; one that is only given as a line of text has no title that could be told apart."""
+    """A work in the list of Crossref; one that is only a line of text has no recognisable title and is left out."""
     doi = canonical("doi", text(record.get("DOI")))
     title = text(record.get("article-title")) or text(record.get("volume-title"))
     if not doi and not title:
@@ -136,12 +136,12 @@ def _extra(record: Json) -> dict[str, str]:
         if field in _TAKEN or field == "container-title":
             continue
         if field in _PEOPLE:
-            found = "; ".join(names(value))
+            content = "; ".join(names(value))
         elif isinstance(value, list):
-            found = "; ".join(strings(value))
+            content = "; ".join(strings(value))
         else:
-            found = _date(value) if isinstance(value, dict) else text(value)
-        if found and (name := text(_NAMED.get(field, field.lower()))):
-            extra[name] = found
+            content = _date(value) if isinstance(value, dict) else text(value)
+        if content and (name := text(_NAMED.get(field, field.lower()))):
+            extra[name] = content
     own = {key: text(value) for key, value in mapping(record.get("custom")).items() if key != "citewell-ids"}
     return extra | {text(key): value for key, value in own.items() if value and text(key)}

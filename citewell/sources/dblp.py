@@ -1,7 +1,7 @@
-"""DBLP XML: the bibliography of computer science, one flat record a publication.
+"""DBLP XML: the bibliography of computer science, one flat record per publication.
 
-The dump writes accented letters as entities of a DTD that is never loaded here, numbers the authors that share a name, and
-lists persons (<www>) beside publications; what a person reads has none of that.
+The dump writes accented letters as entities of a DTD (which is never loaded here), numbers authors with the same name, and
+lists people (<www>) next to publications. The reader resolves the entities and drops the numbers and the people.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""JATS XML, the full-text format of PubMed Central and eLife: one article a file, or many in a wrapper.
+"""JATS XML, the full-text format of PubMed Central and eLife: one article per file, or several in a wrapper.
 
-The front gives the bibliographic record, the back the references, and the body (see `jats_body`) the sentences and the
-contexts of every citation. Reviews, replies and other sub-articles are not part of the paper.
+The bibliographic record is in the front, the references are in the back, and the body (see `jats_body`) has the sentences and
+the context of every citation. Reviews, replies and other sub-articles are not part of the paper.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from citewell.sources.xml import RecordError, iso_date, opening, papers, text, t
 NAME = "JATS XML"
 PRIORITY = 90
 
-_MARKS_OF_JATS = ("<article-meta", "<journal-meta", "JATS", "//NLM//DTD", "/ns/archiving/", "<front>", "article-type=")
+_SIGNS_OF_JATS = ("<article-meta", "<journal-meta", "JATS", "//NLM//DTD", "/ns/archiving/", "<front>", "article-type=")
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _SCHEMES = {"doi": "doi", "pmid": "pmid", "pmc": "pmcid", "pmcid": "pmcid", "arxiv": "arxiv"}
 _CITATIONS = ("element-citation", "mixed-citation", "nlm-citation", "citation")
 _TITLES = ("article-title", "chapter-title", "data-title", "part-title")
 _SERIALS = ("journal", "confproc", "")
-"""Publication types whose <source> names the periodical, not the cited work."""
+"""Publication types in which <source> is the periodical, not the cited work."""
 _DATES = ("pub", "publication", "epub", "epub-ppub", "ppub", "", "collection")
-"""Kinds of publication date, the best first; the days of other kinds are those of the archive, not of the paper."""
+"""Kinds of publication date, the preferred first; other dates belong to the archive, not to the paper."""
 _EMPTY_KEYWORDS = ("Other", "None")
-"""What eLife says of the organism where there is none to name."""
+"""Placeholders of eLife for a missing research organism."""
 _OTHER_ABSTRACTS = ("digest", "graphical abstract", "summary", "highlights", "significance", "in brief", "key points")
 
 
 def matches(head: bytes) -> bool:
-    root, begun = opening(head)
+    root, start = opening(head)
     if root in ("article", "pmc-articleset"):
-        return root != "article" or any(mark in begun for mark in _MARKS_OF_JATS)
-    return root not in ("", "html", "dblp") and "<article-meta" in begun
+        return root != "article" or any(sign in start for sign in _SIGNS_OF_JATS)
+    return root not in ("", "html", "dblp") and "<article-meta" in start
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
@@ -74,7 +74,7 @@ def _paper(article: _Element) -> Paper:
 
 
 def _drop_namespace(article: _Element) -> None:
-    """JATS has no namespace of its own except in some archives, where every element is in it."""
+    """Remove the namespace that some archives put every element into; standard JATS has none."""
     if not article.tag.startswith("{"):
         return
     namespace = article.tag[: article.tag.index("}") + 1]
@@ -83,19 +83,19 @@ def _drop_namespace(article: _Element) -> None:
 
 
 def _title(meta: _Element, path: str) -> str:
-    found = meta.find(path)
-    if found is None:
+    title = meta.find(path)
+    if title is None:
         return ""
-    for note in [*found.iter("xref", "fn")]:
+    for note in [*title.iter("xref", "fn")]:
         for part in [note, *note.iterdescendants()]:
             part.text = None
             if part is not note:
                 part.tail = None
-    return text(found)
+    return text(title)
 
 
 def _abstract(meta: _Element) -> str:
-    """The abstract proper, not the digest, the highlights or whatever else stands beside it."""
+    """The abstract itself, not a digest, highlights or similar."""
     for abstract in meta.findall("abstract"):
         heading = text_at(abstract, "title").lower()
         if not abstract.get("abstract-type") and not any(other in heading for other in _OTHER_ABSTRACTS):
@@ -109,11 +109,11 @@ def _parts(abstract: _Element) -> Iterator[str]:
         parent = paragraph.getparent()
         if parent is None or next(paragraph.iterancestors("p"), None) is not None:
             continue
-        said = text(paragraph)
-        if said.startswith("DOI:"):
+        content = text(paragraph)
+        if content.startswith("DOI:"):
             continue
         label = text_at(parent, "title") if parent.tag == "sec" and parent.find("p") is paragraph else ""
-        yield f"{label.rstrip(':.')}: {said}" if label else said
+        yield f"{label.rstrip(':.')}: {content}" if label else content
     if not paragraphs:
         yield text(abstract)
 
@@ -127,10 +127,10 @@ def _contributors(meta: _Element) -> list[str]:
 
 
 def _name(person: _Element) -> str:
-    """The name in a contributor, or the name that an element is."""
+    """The name of a contributor, or of the name element itself."""
     for kind in ("name", "string-name", "collab", "name-alternatives/*"):
-        if (found := person.find(kind)) is not None:
-            return _name(found)
+        if (inner := person.find(kind)) is not None:
+            return _name(inner)
     if person.tag == "collab":
         return " ".join(" ".join(filter(None, _own_text(person))).split())
     family, given = text_at(person, "surname"), text_at(person, "given-names")
@@ -140,7 +140,7 @@ def _name(person: _Element) -> str:
 
 
 def _own_text(collaboration: _Element) -> Iterator[str]:
-    """What a collaboration is called, without the list of its members."""
+    """The name of a collaboration, without the list of its members."""
     yield collaboration.text or ""
     for part in collaboration:
         if part.tag not in ("contrib-group", "xref", "fn", "email", "address", "aff"):
@@ -151,8 +151,8 @@ def _own_text(collaboration: _Element) -> Iterator[str]:
 def _date(meta: _Element) -> str:
     dates = {date.get("date-type") or date.get("pub-type") or "": date for date in reversed(meta.findall("pub-date"))}
     for kind in _DATES:
-        if (date := dates.get(kind)) is not None and (found := _day(date)):
-            return found
+        if (date := dates.get(kind)) is not None and (day := _day(date)):
+            return day
     return next(filter(None, map(_day, dates.values())), "")
 
 
@@ -162,25 +162,25 @@ def _day(date: _Element) -> str:
     )
 
 
-def _ids(found: list[_Element]) -> list[str]:
+def _ids(elements: list[_Element]) -> list[str]:
     return clean.unique(
         canonical(_SCHEMES[kind], text(element)) or ""
-        for element in found
+        for element in elements
         if (kind := element.get("pub-id-type", "")) in _SCHEMES
     )
 
 
 def _keywords(meta: _Element) -> list[str]:
     groups = [group for group in meta.findall("kwd-group") if "abbr" not in group.get("kwd-group-type", "").lower()]
-    found = texts(keyword for group in groups for keyword in group.iter("kwd"))
-    return [keyword for keyword in found if keyword not in _EMPTY_KEYWORDS]
+    keywords = texts(keyword for group in groups for keyword in group.iter("kwd"))
+    return [keyword for keyword in keywords if keyword not in _EMPTY_KEYWORDS]
 
 
 def _extra(article: _Element, meta: _Element) -> dict[str, str]:
     first, last = text_at(meta, "fpage"), text_at(meta, "lpage")
     pages = f"{first}-{last}" if first and last and first != last else first or text_at(meta, "elocation-id")
     links = (link.get(_HREF, "") for link in meta.findall("self-uri"))
-    found = {
+    fields = {
         "type": "article-journal",
         "genre": article.get("article-type", ""),
         "volume": text_at(meta, "volume"),
@@ -190,20 +190,19 @@ def _extra(article: _Element, meta: _Element) -> dict[str, str]:
         "issn": text_at(article, "front/journal-meta/issn"),
         "url": next((link for link in links if link.startswith("http")), ""),
     }
-    return {field: value for field, value in found.items() if value}
+    return {field: value for field, value in fields.items() if value}
 
 
 def _cited(article: _Element) -> Iterator[Cited]:
-    """What each entry of the reference list stands for, in the order of the list."""
+    """The works in each entry of the reference list, in order."""
     for entry in article.iterfind("back//ref"):
         alternatives = entry.find("citation-alternatives")
         citations = [part for part in (entry if alternatives is None else alternatives) if part.tag in _CITATIONS]
         if alternatives is not None:
             citations = sorted(citations, key=lambda part: _CITATIONS.index(part.tag))[:1]
         names = [entry.get("id", ""), *(part.get("id", "") for part in citations)]
-        found = [(_reference(citation), _first_family(citation)) for citation in citations]
-        useful = [reference for reference, _ in found if reference.ids or reference.title]
-        yield Cited([*filter(None, names)], useful, clean.unique(family for _, family in found))
+        references = [reference for each in citations if (reference := _reference(each)).ids or reference.title]
+        yield Cited([*filter(None, names)], references, clean.unique(map(_first_family, citations)))
 
 
 def _reference(citation: _Element) -> Reference:
@@ -225,14 +224,14 @@ def _reference(citation: _Element) -> Reference:
 
 
 def _id_in_words(citation: _Element) -> str:
-    """The identifier that an unstructured citation mentions."""
+    """The identifier in the text of an unstructured citation."""
     words = text(citation).split()
     for word in words:
         word = word.rstrip(".,;)]")
-        if word.lower().startswith("arxiv:") and (found := canonical("arxiv", word[6:])):
-            return found
-        if "10." in word and (found := canonical("doi", word)):
-            return found
+        if word.lower().startswith("arxiv:") and (arxiv := canonical("arxiv", word[6:])):
+            return arxiv
+        if "10." in word and (doi := canonical("doi", word)):
+            return doi
     return ""
 
 

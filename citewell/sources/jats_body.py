@@ -1,7 +1,7 @@
 """The body of a JATS article as sentences and citation contexts.
 
-Each paragraph becomes one string in which a placeholder stands for every citation; neighbouring citations are joined into
-one mark, and what belongs to a mark (brackets, the author's name before a linked year) goes with it.
+Each paragraph becomes one string with a placeholder for every citation. Adjacent citations are merged into one mark, which
+includes its brackets and an author name before a linked year.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _BLOCKS = (
     *("statement", "verse-group", "code", "preformat", "array", "graphic", "inline-graphic", "inline-supplementary-material"),
     *("tex-math", "{*}annotation", "{*}annotation-xml", "object-id", "disp-formula-group", "chem-struct-wrap", "sec"),
 )
-_PLACE = re.compile(r"\ufdd0([0-9]{1,7})\ufdd1")
-_JOINT = re.compile(r"[\s,;&/()\[\]\u2010-\u2015\u2212-]*")
+_PLACEHOLDER = re.compile(r"\ufdd0([0-9]{1,7})\ufdd1")
+_BETWEEN_ADJACENT = re.compile(r"[\s,;&/()\[\]\u2010-\u2015\u2212-]*")
 _DASH = re.compile(r"[\s)\]]*[\u2010-\u2015\u2212-][\s(\[]*")
 _NUMBER = re.compile(r"[\s(\[]*(\d{1,3})[\s)\]]*")
 _RANGE = re.compile(r"[\s(\[]*(\d{1,3})\s*[\u2010-\u2015\u2212-]\s*(\d{1,3})[\s)\]]*")
@@ -33,113 +33,114 @@ _AFTER_STOP = re.compile(
     r"(?<!\bal)([.!?])([\[(]?(?:\ufdd0[0-9]+\ufdd1[\s,;\u2010-\u2015\u2212-]*)*\ufdd0[0-9]+\ufdd1[\])]?)"
     r"(?=\s+[\"'\u201c\u2018(\[]*[A-Z0-9]|\s*$)"
 )
-"""Citations behind the full stop of the sentence they belong to, as superscript numbers stand."""
+"""Citations after the full stop of their sentence, like superscript numbers."""
 _AFTER_NAME = re.compile(
     r"(?:['\u2019]s)?(?:,?\s+et\s+al\b\.?|(?:,\s+[^\s(),;]+){0,4},?\s+(?:and|&)\s+[^\s(),;]+(?:\s[^\s(),;a-z][^\s(),;]*)?)?"
     r"(?:['\u2019]s)?[\s,]*[(\[]?\s*"
 )
-"""What may stand between the first author's family name and the mark."""
-_LONGEST_NAMES = 120
-_LONGEST_RANGE = 100
+"""Text that may be between the family name of the first author and the mark."""
+_MAX_NAMES = 120
+_MAX_RANGE = 100
 
 
 class Cited(NamedTuple):
     """One entry of the reference list."""
 
     names: list[str]
-    """The XML ids by which the text may point at it."""
+    """The XML ids by which the text refers to it."""
     references: list[Reference]
     families: list[str]
-    """The family name of the first author of each work."""
+    """The family names of the first authors of the works."""
 
 
 class _Mark(NamedTuple):
     start: int
     end: int
     entries: list[int]
-    """Places in the reference list."""
+    """Positions in the reference list."""
     number: int | None
-    """What the text says, where that is a number."""
+    """The number in the text, if the citation is a number."""
 
 
 def full_text(body: _Element, cited: list[Cited]) -> tuple[list[Sentence], list[Context]]:
     """The sentences of the body and a context for every citation in it."""
-    places = {name: place for place, entry in enumerate(cited) for name in entry.names}
+    positions = {name: position for position, entry in enumerate(cited) for name in entry.names}
     sentences: list[Sentence] = []
-    found: list[Context] = []
+    contexts: list[Context] = []
     number = 0
     for paragraph, section in _paragraphs(body):
-        words, spans = _marked(paragraph, places, cited)
+        words, spans = _marked(paragraph, positions, cited)
         if not words or words.startswith("DOI: http"):
             continue
         sentences += [Sentence(sentence, section) for sentence in split_sentences(mask_citations(words, spans))]
-        found += [context for context in citation_contexts(words, spans, section, first_id=number) if context.cited]
+        contexts += [context for context in citation_contexts(words, spans, section, first_id=number) if context.cited]
         number += len(spans)
-    return sentences, found
+    return sentences, contexts
 
 
 def _paragraphs(body: _Element) -> list[tuple[_Element, str]]:
     """Paragraphs of prose, captions included, with the title of their top-level section.
 
-    Collected before any of them is taken apart, because one may stand inside another.
+    They are collected before any of them is modified, because one may be inside another.
     """
-    found = []
+    paragraphs = []
     for part in body:
         section = (text_at(part, "title") or part.get("sec-type", "")) if part.tag == "sec" else ""
         excluded = {paragraph for block in part.iter(*_NOT_PROSE) for paragraph in block.iter("p")}
-        found += [(paragraph, section) for paragraph in part.iter("p") if paragraph not in excluded]
-    return found
+        paragraphs += [(paragraph, section) for paragraph in part.iter("p") if paragraph not in excluded]
+    return paragraphs
 
 
-def _marked(paragraph: _Element, places: dict[str, int], cited: list[Cited]) -> tuple[str, list[CitationSpan]]:
-    """The text of a paragraph and where it cites what."""
+def _marked(paragraph: _Element, positions: dict[str, int], cited: list[Cited]) -> tuple[str, list[CitationSpan]]:
+    """The text of a paragraph and its citation spans."""
     for block in [*paragraph.iter(*_BLOCKS)]:
         if block is not paragraph and not _plain_formula(block):
             _overwrite(block, " ")
     pointers: list[tuple[str, list[int]]] = []
     for xref in [*paragraph.iter("xref")]:
         names = xref.get("rid", "").split()
-        if xref.get("ref-type") == "bibr" or any(name in places for name in names):
-            pointers.append((text(xref), [places[name] for name in names if name in places]))
+        if xref.get("ref-type") == "bibr" or any(name in positions for name in names):
+            pointers.append((text(xref), [positions[name] for name in names if name in positions]))
             _overwrite(xref, f"\ufdd0{len(pointers) - 1}\ufdd1")
     words = " ".join("".join(cast("Iterator[str]", paragraph.itertext())).split())
     if not pointers:
         return words, []
     words = _AFTER_STOP.sub(r" \2\1", words)
-    marks = [_mark(place, pointers, len(cited)) for place in _PLACE.finditer(words) if int(place[1]) < len(pointers)]
+    placeholders = [each for each in _PLACEHOLDER.finditer(words) if int(each[1]) < len(pointers)]
+    marks = [_mark(each, pointers, len(cited)) for each in placeholders]
     groups = _grouped(words, _with_names(words, marks, cited))
     return words, [_span(words, group, cited) for group in groups]
 
 
 def _plain_formula(block: _Element) -> bool:
-    """Whether this is a formula that the paper gives in TeX alone, without the preamble that some archives add."""
+    """Whether this is a formula in TeX only, without the preamble that some archives add."""
     parent = block.getparent()
     alone = block.tag == "tex-math" and parent is not None and parent.tag != "alternatives"
     return alone and "\\documentclass" not in text(block)
 
 
-def _overwrite(element: _Element, written: str) -> None:
-    """Text in place of all that an element holds; taking it out would move its tail, at a cost that grows with the text."""
+def _overwrite(element: _Element, content: str) -> None:
+    """Replace the content of an element by text; removing it would copy its tail, at a cost that grows with the text."""
     tail = element.tail
     element.clear()
-    element.text, element.tail = written, tail
+    element.text, element.tail = content, tail
 
 
-def _mark(place: re.Match[str], pointers: list[tuple[str, list[int]]], size: int) -> _Mark:
-    said, entries = pointers[int(place[1])]
-    if (ends := _RANGE.fullmatch(said)) and len(entries) == 1:
+def _mark(placeholder: re.Match[str], pointers: list[tuple[str, list[int]]], size: int) -> _Mark:
+    label, entries = pointers[int(placeholder[1])]
+    if (ends := _RANGE.fullmatch(label)) and len(entries) == 1:
         last = entries[0] + int(ends[2]) - int(ends[1])
-        entries = [*range(entries[0], last + 1)] if entries[0] < last < min(size, entries[0] + _LONGEST_RANGE) else entries
-        return _Mark(place.start(), place.end(), entries, int(ends[2]))
-    number = _NUMBER.fullmatch(said)
-    return _Mark(place.start(), place.end(), entries, int(number[1]) if number else None)
+        entries = [*range(entries[0], last + 1)] if entries[0] < last < min(size, entries[0] + _MAX_RANGE) else entries
+        return _Mark(placeholder.start(), placeholder.end(), entries, int(ends[2]))
+    number = _NUMBER.fullmatch(label)
+    return _Mark(placeholder.start(), placeholder.end(), entries, int(number[1]) if number else None)
 
 
 def _with_names(words: str, marks: list[_Mark], cited: list[Cited]) -> Iterator[_Mark]:
-    """The marks, each with the author's name that stands before it: "Smith et al. (2001)" where only the year is linked."""
+    """The marks, extended by an author name before them: "Smith et al. (2001)" if only the year is linked."""
     at = 0
     for mark in marks:
-        before = words[max(at, mark.start - _LONGEST_NAMES) : mark.start]
+        before = words[max(at, mark.start - _MAX_NAMES) : mark.start]
         at = mark.end
         for family in {family for entry in mark.entries for family in cited[entry].families}:
             name = before.rfind(family)
@@ -150,12 +151,12 @@ def _with_names(words: str, marks: list[_Mark], cited: list[Cited]) -> Iterator[
 
 
 def _grouped(words: str, marks: Iterator[_Mark]) -> list[_Mark]:
-    """The marks, those that only punctuation separates made one."""
+    """The marks, merged where only punctuation separates them."""
     groups: list[_Mark] = []
     for mark in marks:
         last = groups[-1] if groups else None
         gap = words[last.end : mark.start] if last else ""
-        if last is None or not _JOINT.fullmatch(gap):
+        if last is None or not _BETWEEN_ADJACENT.fullmatch(gap):
             groups.append(mark._replace(entries=[*mark.entries]))
             continue
         if _DASH.fullmatch(gap):
@@ -166,15 +167,15 @@ def _grouped(words: str, marks: Iterator[_Mark]) -> list[_Mark]:
 
 
 def _between(first: _Mark, last: _Mark) -> range:
-    """The entries that "3-5" cites besides 3 and 5, where the numbers agree with the order of the list."""
+    """The entries that "3-5" cites in addition to 3 and 5, if the numbers agree with the order of the list."""
     if first.number is None or last.number is None or not first.entries or not last.entries:
         return range(0)
     begin, end = first.entries[-1], last.entries[0]
-    return range(begin + 1, end) if 1 < end - begin == last.number - first.number < _LONGEST_RANGE else range(0)
+    return range(begin + 1, end) if 1 < end - begin == last.number - first.number < _MAX_RANGE else range(0)
 
 
 def _span(words: str, mark: _Mark, cited: list[Cited]) -> CitationSpan:
-    """The mark with the brackets round it, and the works it cites."""
+    """The mark with the brackets around it, and the works that it cites."""
     start, end = mark.start, mark.end
     for left, right in ("()", "[]"):
         unclosed = words.count(left, start, end) > words.count(right, start, end)

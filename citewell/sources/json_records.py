@@ -1,7 +1,7 @@
-"""The records of a JSON file, whichever way they are packed: one a line, in an array, or in the array of an API's answer.
+"""The records of a JSON file in any layout: one per line, in an array, or in the array inside the answer of an API.
 
-Lines go through msgspec; everything else is read as a stream of values, so that a file larger than memory is no trouble and a
-damaged record costs only itself. What strict JSON forbids but programs write (NaN, lone surrogates, Latin-1 bytes) is taken.
+msgspec decodes lines; every other layout is read as a stream of values, so that a file may be larger than memory and a damaged
+record does not affect the others. Invalid JSON that programs do write (NaN, lone surrogates, Latin-1 bytes) is accepted.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _KEY = re.compile(r'\{\s*"(\w+)"')
 
 
 def decode(line: bytes) -> Any:
-    """The JSON value of `line`; a `ValueError` says in a few words what is wrong with it."""
+    """The JSON value of `line`; a `ValueError` says briefly what is wrong with it."""
     try:
         return _STRICT.decode(line)
     except (ValueError, RecursionError):
         pass
     try:
-        written = line.decode("utf-8")
+        content = line.decode("utf-8")
     except UnicodeDecodeError:
-        written = line.decode("cp1252", "replace")
+        content = line.decode("cp1252", "replace")
     try:
-        return _LENIENT.decode(written)
+        return _LENIENT.decode(content)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError as error:
@@ -56,17 +56,17 @@ def decode(line: bytes) -> Any:
 
 
 def unwrap(record: Json) -> list[Any] | None:
-    """The records inside an API's answer, or None where `record` is itself one."""
+    """The records inside the answer of an API, or None if `record` is a record itself."""
     if "title" in record:
         return None
     if isinstance(message := record.get("message"), dict):
         record = message
-    return next((found for key in _WRAPPERS if isinstance(found := record.get(key), list)), None)
+    return next((inside for key in _WRAPPERS if isinstance(inside := record.get(key), list)), None)
 
 
 def records(source: Source) -> Iterator[tuple[int, Json | Problem]]:
-    """Every record with the line where it begins; what is no record is a `Problem` instead."""
-    for line, value in _lines(source) if _one_a_line(source.head) else _stream(source):
+    """Every record with the line on which it begins; anything else is a `Problem`."""
+    for line, value in _lines(source) if _one_per_line(source.head) else _stream(source):
         if isinstance(value, dict) and (inside := unwrap(value)) is not None:
             yield from ((line, each if isinstance(each, dict) else _not_an_object(line)) for each in inside)
         elif isinstance(value, dict | Problem):
@@ -77,11 +77,11 @@ def records(source: Source) -> Iterator[tuple[int, Json | Problem]]:
 
 @lru_cache(maxsize=1)
 def first_record(head: bytes) -> Json:
-    """The first record of a file that begins with `head`, as much of it as there is; empty where it is not JSON."""
-    written = head.decode("utf-8-sig", "surrogateescape").lstrip()
-    if written[:1] not in ("{", "["):
+    """The first record of a file that begins with `head`, as far as it goes; empty if the file is not JSON."""
+    content = head.decode("utf-8-sig", "surrogateescape").lstrip()
+    if content[:1] not in ("{", "["):
         return {}
-    value = (_first_line(written) if _one_a_line(head) else None) or _completed(written)
+    value = (_first_line(content) if _one_per_line(head) else None) or _completed(content)
     for _ in range(_MAX_DEPTH):
         inside = unwrap(value) if isinstance(value, dict) else value
         if not isinstance(inside, list):
@@ -90,9 +90,9 @@ def first_record(head: bytes) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _first_line(written: str) -> Any:
-    """The first line that is whole and good; a damaged one at the beginning says little about the file."""
-    for line in islice(written.split("\n"), _LINES_TRIED):
+def _first_line(content: str) -> Any:
+    """The first complete and valid line; a damaged one at the beginning says little about the file."""
+    for line in islice(content.split("\n"), _LINES_TRIED):
         try:
             return _LENIENT.decode(line)
         except (ValueError, RecursionError):
@@ -100,11 +100,11 @@ def _first_line(written: str) -> Any:
     return None
 
 
-def _completed(written: str) -> Any:
-    """The value that `written` begins with; where it is cut off, up to the last comma and then closed."""
+def _completed(content: str) -> Any:
+    """The value at the beginning of `content`; if it is truncated, cut at the last comma and closed."""
     closers: list[str] = []
     cut, closing = 0, ""
-    for token in _TOKEN.finditer(written):
+    for token in _TOKEN.finditer(content):
         match token[0]:
             case "{" | "[" as opened:
                 closers.append("}" if opened == "{" else "]")
@@ -119,13 +119,13 @@ def _completed(written: str) -> Any:
             case ",":
                 cut, closing = token.start(), "".join(reversed(closers))
     try:
-        return _LENIENT.decode(written[:cut] + closing)
+        return _LENIENT.decode(content[:cut] + closing)
     except ValueError:
         return None
 
 
-def _one_a_line(head: bytes) -> bool:
-    """Whether a file that begins with `head` has one record a line."""
+def _one_per_line(head: bytes) -> bool:
+    """Whether a file that begins with `head` has one record per line."""
     head = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if not head.startswith(b"{"):
         return False
@@ -140,13 +140,13 @@ def _one_a_line(head: bytes) -> bool:
     return not newline or (first.strip() != b"{" and b'\n{"' in head)
 
 
-def _array_start(written: str) -> int:
-    """Where the records of an API's answer begin in `written`, or 0."""
-    for found in islice(_WRAPPED.finditer(written), 5):
-        before = _QUOTED.sub("", written[: found.end()])
+def _array_start(content: str) -> int:
+    """Where the records inside the answer of an API begin, or 0."""
+    for match in islice(_WRAPPED.finditer(content), 5):
+        before = _QUOTED.sub("", content[: match.end()])
         depth = sum(map(before.count, "{[")) - sum(map(before.count, "}]"))
-        if depth == 2 or (depth == 3 and '"message"' in written[: found.start()]):
-            return found.end()
+        if depth == 2 or (depth == 3 and '"message"' in content[: match.start()]):
+            return match.end()
     return 0
 
 
@@ -165,7 +165,7 @@ def _lines(source: Source) -> Iterator[tuple[int, Any]]:
 
 
 def _stream(source: Source) -> Iterator[tuple[int, Any]]:
-    """The values of an array, or of values written one after the other, wherever their lines break."""
+    """The values of an array, or a sequence of values, independent of line breaks."""
     window = _Window(source)
     array = window.enter()
     again: re.Pattern[str] | None = None
@@ -199,12 +199,12 @@ def _stream(source: Source) -> Iterator[tuple[int, Any]]:
             continue
         yield window.line, Problem(reason, window.line)
         if wasted > _MAX_WASTE:
-            raise InputError("the file is too damaged: one record after the other has no end")
+            raise InputError("the file is too damaged: too many records have no end")
         window.move_to_next(again)
 
 
 class _Window:
-    """The part of a file that is in memory as text, and how far it has been read."""
+    """The part of a file that is in memory as text, and the read position in it."""
 
     def __init__(self, source: Source) -> None:
         self.text = ""
@@ -218,27 +218,27 @@ class _Window:
         return len(self.text) - self.at > MAX_LINE_BYTES
 
     def more(self) -> bool:
-        """Read on, doubling what is there; False at the end of the file or where a record outgrows every bound."""
+        """Read more, doubling the window; False at the end of the file or if a record exceeds the limit."""
         if self.full():
             return False
-        found = self._stream.read(max(_CHUNK, len(self.text) - self.at))
-        self.text = self.text[self.at :] + self._decoder.decode(found, final=not found)
+        data = self._stream.read(max(_CHUNK, len(self.text) - self.at))
+        self.text = self.text[self.at :] + self._decoder.decode(data, final=not data)
         self.at = 0
-        return bool(found)
+        return bool(data)
 
     def move(self, to: int) -> None:
         self.line += self.text.count("\n", self.at, to)
         self.at = to
 
     def enter(self) -> bool:
-        """Step over what stands before the first record; True where an array holds them."""
+        """Skip everything before the first record; True if the records are in an array."""
         start = _after(_SPACE, self.text, self.at)
         inside = _array_start(self.text[start : start + HEAD_BYTES]) or int(self.text.startswith("[", start))
         self.move(start + inside)
         return inside > 0
 
     def skip_gap(self) -> bool:
-        """Step over spaces and commas; False at the end of the file."""
+        """Skip spaces and commas; False at the end of the file."""
         while True:
             self.move(_after(_GAP, self.text, self.at))
             if self.at < len(self.text):
@@ -247,23 +247,23 @@ class _Window:
                 return False
 
     def next_document(self) -> bool:
-        """Step to the next answer of an API where several were written one a line."""
+        """Move to the next answer of an API, if the file has several, one per line."""
         while True:
-            if (found := self.text.find("\n{", self.at)) >= 0:
-                self.move(found + 1)
+            if (newline := self.text.find("\n{", self.at)) >= 0:
+                self.move(newline + 1)
                 return True
             self.move(max(self.at, len(self.text) - 1))
             if not self.more():
                 return False
 
     def move_to_next(self, again: re.Pattern[str] | None) -> None:
-        """Leave a damaged record behind: go on where something begins as the first record did."""
+        """Skip a damaged record: continue where something begins like the first record."""
         self.move(self.at + 1)
-        while not (again and (found := again.search(self.text, self.at))):
+        while not (again and (match := again.search(self.text, self.at))):
             self.move(len(self.text))
             if not self.more():
                 return
-        self.move(found.start())
+        self.move(match.start())
 
 
 def _not_an_object(line: int) -> Problem:
@@ -271,6 +271,6 @@ def _not_an_object(line: int) -> Problem:
 
 
 def _after(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where what a pattern takes from here on ends; here where it takes nothing."""
-    found = pattern.match(text, at)
-    return found.end() if found else at
+    """The end of the match of `pattern` at position `at`; `at` itself if there is none."""
+    match = pattern.match(text, at)
+    return match.end() if match else at

@@ -1,21 +1,22 @@
-"""What LaTeX in a bibliography means, as plain Unicode text.
+"""LaTeX in bibliographies as plain Unicode text.
 
-Fields seldom hold more than accents, braces and a little mathematics, so one pass over the commands does it: it is linear in
-the length of the field and cannot recurse, whatever a file says. The names of some 800 symbols come from pylatexenc.
+Fields seldom contain more than accents, braces and a little mathematics, so one pass over the commands is enough. It takes time
+linear in the length of the field and does not recurse, whatever a file contains. pylatexenc supplies the names of some 800
+symbols.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 
 from citewell.sources.clean import text
+from citewell.text.accents import with_accent
 
 _HREF = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _COMMAND = re.compile(
     r"""\\(?:
-        (?P<mark>["'`^~=.]|[uvHcdbkr](?![A-Za-z]))\s*
+        (?P<accent>["'`^~=.]|[uvHcdbkr](?![A-Za-z]))\s*
             (?:\{\s*(?P<inside>\\[ij](?![A-Za-z])|[^\W\d_]|)\s*\}|(?P<next>\\[ij](?![A-Za-z])|[^\W\d_]))
       | (?P<word>[A-Za-z]+)\*?[ \t\n]*
       | (?P<symbol>.)
@@ -25,26 +26,9 @@ _COMMAND = re.compile(
 _MATH = re.compile(r"\$\$?(?=[^\s$])([^$]*?)(?<=[^\s$])\$\$?(?!\d)")
 _LIGATURES = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"))
 
-_MARKS = {
-    '"': "\u0308",
-    "'": "\u0301",
-    "`": "\u0300",
-    "^": "\u0302",
-    "~": "\u0303",
-    "=": "\u0304",
-    ".": "\u0307",
-    "u": "\u0306",
-    "v": "\u030c",
-    "H": "\u030b",
-    "c": "\u0327",
-    "d": "\u0323",
-    "b": "\u0331",
-    "k": "\u0328",
-    "r": "\u030a",
-}
-_KEPT = {"{": "\x01", "}": "\x02", "$": "\x03", "~": "\x04"}
-"""Characters that are meant as themselves, while those written plainly still have their meaning for LaTeX."""
-_SYMBOLS = _KEPT | {
+_LITERAL = {"{": "\x01", "}": "\x02", "$": "\x03", "~": "\x04"}
+"""Placeholders for escaped characters, while unescaped ones still have their LaTeX meaning."""
+_SYMBOLS = _LITERAL | {
     "\\": " ",
     ",": " ",
     ";": " ",
@@ -83,11 +67,11 @@ _WORDS = {
 
 
 def to_text(value: str) -> str:
-    """`value` as a reader sees it in print, on one line."""
+    """`value` as it appears in print, on one line."""
     if not value:
         return ""
     value = text(value)
-    # A search for each is several times as fast as a regular expression for all of them.
+    # Searching for each character is several times faster than one regular expression.
     if "\\" not in value and "{" not in value and "$" not in value and "~" not in value and "}" not in value:
         return _ligatures(value)
     if "\\" in value:
@@ -99,7 +83,7 @@ def to_text(value: str) -> str:
 
 
 def verbatim(value: str) -> str:
-    """`value` for fields such as URLs, where only braces and escapes are LaTeX."""
+    """`value` of a field such as a URL, in which only braces and escapes are LaTeX."""
     if "\\" not in value and "{" not in value:
         return text(value)
     value = _COMMAND.sub(_command, text(value))
@@ -107,30 +91,30 @@ def verbatim(value: str) -> str:
 
 
 def _ligatures(value: str) -> str:
-    for written, meant in _LIGATURES:
-        if written in value:
-            value = value.replace(written, meant)
+    for source, character in _LIGATURES:
+        if source in value:
+            value = value.replace(source, character)
     return value
 
 
 def _restored(value: str) -> str:
-    for character, placeholder in _KEPT.items():
+    for character, placeholder in _LITERAL.items():
         value = value.replace(placeholder, character)
     return value
 
 
-def _command(found: re.Match[str]) -> str:
-    """What a command stands for; one that nobody knows vanishes, and its argument stays."""
-    mark, word, symbol = found["mark"], found["word"], found["symbol"]
-    if mark:
-        letter = (found["inside"] or found["next"] or "").removeprefix("\\")
-        return unicodedata.normalize("NFC", letter + _MARKS[mark]) if letter else _SYMBOLS.get(mark, "^" if mark == "^" else "")
+def _command(match: re.Match[str]) -> str:
+    """The text of a command; an unknown command disappears, and its argument stays."""
+    accent, word, symbol = match["accent"], match["word"], match["symbol"]
+    if accent:
+        letter = (match["inside"] or match["next"] or "").removeprefix("\\")
+        return with_accent(letter, accent) if letter else _SYMBOLS.get(accent, "^" if accent == "^" else "")
     return _words().get(word, "") if word else _SYMBOLS.get(symbol, symbol)
 
 
 @lru_cache(maxsize=1)
 def _words() -> dict[str, str]:
-    """The text of each command that stands for one; importing the table is put off until a file needs it."""
+    """The text of each command that has one; the table is imported when a file first needs it."""
     from pylatexenc.latex2text import get_default_latex_context_db
 
     specs = get_default_latex_context_db().iter_macro_specs()

@@ -1,7 +1,7 @@
-"""OpenAlex works: the snapshot's JSON lines, a page of the API's answer, or one work.
+"""OpenAlex works: JSON lines of the snapshot, pages of the API, or a single work.
 
-OpenAlex gives abstracts as an index from each word to its places; sorting the places gives the text back, however far apart
-they claim to be.
+OpenAlex stores an abstract as an index from each word to its positions; sorting the positions restores the text, whatever gaps
+they have.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read(source: Source) -> Iterator[Paper | Problem]:
             continue
         paper = _paper(record)
         if not any(each.startswith("openalex:") for each in paper.ids):
-            yield Problem("not an OpenAlex work: its id is no W number", line)
+            yield Problem("not an OpenAlex work: its id is not a W number", line)
         else:
             yield paper
 
@@ -50,7 +50,7 @@ def _paper(record: Json) -> Paper:
     return Paper(
         title=untagged(record.get("title") or record.get("display_name")),
         abstract=_abstract(record.get("abstract_inverted_index")),
-        authors=[found for each in sequence(record.get("authorships")) if (found := _author(mapping(each)))],
+        authors=[author for each in sequence(record.get("authorships")) if (author := _author(mapping(each)))],
         year=year(record.get("publication_year")) or year(published),
         date=published,
         venue=text(host.get("display_name")),
@@ -66,12 +66,11 @@ def _number(value: object) -> str | None:
 
 
 def _ids(record: Json) -> list[str]:
-    given = mapping(record.get("ids"))
-    found = [_number(record.get("id")), canonical("doi", text(record.get("doi")))]
-    for scheme, value in given.items():
-        written = text(value)
-        found.append(recognise(written) or canonical(scheme, written))
-    return unique(each or "" for each in found)
+    ids = [_number(record.get("id")), canonical("doi", text(record.get("doi")))]
+    for scheme, value in mapping(record.get("ids")).items():
+        identifier = text(value)
+        ids.append(recognise(identifier) or canonical(scheme, identifier))
+    return unique(each or "" for each in ids)
 
 
 def _author(authorship: Json) -> str:
@@ -79,7 +78,7 @@ def _author(authorship: Json) -> str:
 
 
 def _labels(value: object) -> Iterator[str]:
-    """Names of keywords and concepts; a concept with score 0 is only the ancestor of one that fits."""
+    """Names of keywords and concepts; a concept with score 0 is only an ancestor of a relevant one."""
     for each in sequence(value):
         if isinstance(each, str) or mapping(each).get("score") != 0:
             yield text(each) or text(mapping(each).get("display_name")) or text(mapping(each).get("keyword"))
@@ -88,7 +87,7 @@ def _labels(value: object) -> Iterator[str]:
 def _abstract(value: object) -> str:
     index = mapping(value)
     index = mapping(index.get("InvertedIndex")) or index
-    words = [(at, word) for word, places in index.items() for at in sequence(places) if isinstance(at, int)]
+    words = [(at, word) for word, positions in index.items() for at in sequence(positions) if isinstance(at, int)]
     return untagged(" ".join(word for _, word in sorted(words)))
 
 

@@ -1,6 +1,6 @@
-"""Text files in whatever encoding they come: UTF-8, UTF-16 with its mark, or the Windows code page of older programs.
+"""Text files in UTF-8, in UTF-16 with a byte order mark, or in the Windows code page of older programs.
 
-A line that is not UTF-8 is taken as cp1252, on its own: files that were pasted together from several sources hold both.
+Each line that is not UTF-8 is decoded as cp1252: files assembled from several sources contain both.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Iterator
 from citewell.sources.source import MAX_LINE_BYTES, Source
 
 _CHUNK = 256 * 1024
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def chunks(source: Source) -> Iterator[str]:
-    """The text of a file in pieces that end where a line does, every line ended by a mere newline."""
+    """The text of a file in chunks of whole lines, with line ends normalised to a newline."""
     waiting: list[bytes] = []
     size = 0
     for piece in _pieces(source):
         waiting.append(piece)
         size += len(piece)
-        # A carriage return at the very end may be half of a line end.
+        # A carriage return at the very end may be the first half of a line end.
         end = max(piece.rfind(b"\n"), piece.rfind(b"\r", 0, -1)) + 1
         if end or size >= MAX_LINE_BYTES:
             cut = end or len(piece)
@@ -42,14 +42,14 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 def beginning(head: bytes) -> str:
-    """The text of a file's first bytes."""
-    return _newlines(head.decode("utf-16", "replace")) if head.startswith(_WIDE) else _decoded(head)
+    """The text of the first bytes of a file."""
+    return _newlines(head.decode("utf-16", "replace")) if head.startswith(_UTF16_MARKS) else _decoded(head)
 
 
 def _pieces(source: Source) -> Iterator[bytes]:
-    """The bytes of a file, in UTF-8 where they were in UTF-16."""
+    """The bytes of a file, converted to UTF-8 if they are UTF-16."""
     pieces = iter(lambda: source.stream.read(_CHUNK), b"")
-    if not source.head.startswith(_WIDE):
+    if not source.head.startswith(_UTF16_MARKS):
         return pieces
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
     return (decoder.decode(piece).encode("utf-8", "replace") for piece in pieces)

@@ -1,7 +1,7 @@
-"""PubMed and MEDLINE XML, as downloaded from PubMed, by its API or in the yearly baseline.
+"""PubMed and MEDLINE XML from the PubMed website, its API or the yearly baseline.
 
-The record of an article is spread over <MedlineCitation> (what the paper is) and <PubmedData> (its other identifiers and its
-references); books have a shape of their own.
+The record of an article consists of <MedlineCitation> (bibliographic data) and <PubmedData> (further identifiers and
+references); books have their own structure.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 
 def _paper(record: _Element) -> Paper:
     if record.tag == "DeleteCitation":
-        raise RecordError(f"PubMed withdraws {len(record)} records here (<DeleteCitation>); they are left as they are")
+        raise RecordError(f"PubMed withdraws {len(record)} records here (<DeleteCitation>); citewell keeps them")
     if record.tag == "PubmedBookArticle":
         return _book(record)
     citation = record if record.tag == "MedlineCitation" else record.find("MedlineCitation")
@@ -97,7 +97,7 @@ def _book(record: _Element) -> Paper:
 
 
 def _title(first: _Element | None, second: _Element | None) -> str:
-    """The title without what PubMed adds to it: the final stop, and brackets where it is a translation."""
+    """The title without the full stop that PubMed adds, and without the brackets around translated titles."""
     title = text(first) or text(second)
     bare = title.removesuffix(".") if not title.endswith("..") else title
     if bare.startswith("[") and bare.endswith("]"):
@@ -110,41 +110,41 @@ def _title(first: _Element | None, second: _Element | None) -> str:
 def _abstract(article: _Element) -> str:
     parts = []
     for part in article.iterfind("Abstract/AbstractText"):
-        label, said = part.get("Label", ""), text(part)
-        if said:
-            parts.append(f"{label.capitalize()}: {said}" if label and label != "UNLABELLED" else said)
+        label, content = part.get("Label", ""), text(part)
+        if content:
+            parts.append(f"{label.capitalize()}: {content}" if label and label != "UNLABELLED" else content)
     return " ".join(parts)
 
 
 def _authors(listed: _Element | None) -> list[str]:
-    found = []
+    authors = []
     for author in () if listed is None else listed.iterfind("Author"):
         given = text_at(author, "ForeName") or text_at(author, "Initials")
         name = " ".join(filter(None, (given, text_at(author, "LastName"), text_at(author, "Suffix"))))
         if author.get("ValidYN") != "N":
-            found.append(text_at(author, "CollectiveName") or name)
-    return clean.unique(found)
+            authors.append(text_at(author, "CollectiveName") or name)
+    return clean.unique(authors)
 
 
 def _date(date: _Element | None) -> str:
     if date is None:
         return ""
-    told = iso_date(text_at(date, "Year"), text_at(date, "Month"), text_at(date, "Day"))
+    exact = iso_date(text_at(date, "Year"), text_at(date, "Month"), text_at(date, "Day"))
     words = text_at(date, "MedlineDate").split()
-    return told or (iso_date(*words[:2]) if words else "")
+    return exact or (iso_date(*words[:2]) if words else "")
 
 
 def _ids(citation: _Element, data: _Element | None, article: _Element) -> list[str]:
-    found = [canonical("pmid", text_at(citation, "PMID")) or ""]
+    ids = [canonical("pmid", text_at(citation, "PMID")) or ""]
     for part in (data, citation):
-        found += [] if part is None else _article_ids(part)
+        ids += [] if part is None else _article_ids(part)
     for place in article.iterfind("ELocationID"):
         if place.get("EIdType") == "doi" and place.get("ValidYN") != "N":
-            found.append(canonical("doi", text(place)) or "")
+            ids.append(canonical("doi", text(place)) or "")
     for other in citation.iterfind("OtherID"):
         if text(other).startswith("PMC"):
-            found.append(canonical("pmcid", text(other).partition(" ")[0]) or "")
-    return clean.unique(found)
+            ids.append(canonical("pmcid", text(other).partition(" ")[0]) or "")
+    return clean.unique(ids)
 
 
 def _article_ids(element: _Element) -> list[str]:
@@ -153,10 +153,10 @@ def _article_ids(element: _Element) -> list[str]:
 
 
 def _references(data: _Element | None) -> list[Reference]:
-    """Cited works with an identifier; what has none is a line of text from which no title can be told."""
+    """Cited works with an identifier; the others are lines of text without a recognisable title."""
     listed = () if data is None else data.iterfind("ReferenceList//Reference")
-    found = [Reference(_article_ids(item), year=clean.year(text_at(item, "Citation")[-200:])) for item in listed]
-    return [reference for reference in found if reference.ids]
+    references = [Reference(_article_ids(item), year=clean.year(text_at(item, "Citation")[-200:])) for item in listed]
+    return [reference for reference in references if reference.ids]
 
 
 def _pages(article: _Element) -> str:

@@ -1,8 +1,8 @@
-"""The readers that are registered, citewell's own and those of other packages, and which of them reads a file.
+"""The registered readers, of citewell and of other packages, and the choice of a reader for a file.
 
-Readers stand in the entry point group ``citewell.readers``. `find_reader` asks them in order of their priority, the highest
-first, and by name where two have the same; the first whose `matches` accepts the beginning of the file reads it. A reader of
-another package that cannot be imported or that fails gets one line on the log and never stops the others.
+Readers are in the entry point group ``citewell.readers``. `find_reader` tries them in order of priority, the highest first, and
+of name for equal priorities; the first one whose `matches` accepts the beginning of the file is chosen. If a reader of another
+package cannot be imported or fails, one line in the log names it, and the other readers still work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from citewell.sources.source import InputError, Source
 
 GROUP = "citewell.readers"
 DEFAULT_PRIORITY = 0
-"""The priority of a reader that names none: every reader of citewell itself comes before it."""
+"""The priority of a reader without one: lower than that of every reader of citewell."""
 
 Record = Paper | Context | Problem
 
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class Reader(Protocol):
-    """What an entry point of the group names: a module or an object. `PRIORITY`, an int, is optional."""
+    """The interface of a reader, which is a module or an object. `PRIORITY`, an int, is optional."""
 
     NAME: str
 
@@ -37,7 +37,7 @@ class Reader(Protocol):
 
 
 def readers() -> tuple[Reader, ...]:
-    """Every reader that can be loaded, in the order in which files are offered to them."""
+    """Every reader that can be loaded, in the order in which `find_reader` tries them."""
     return tuple(reader for _, reader in _loaded(tuple(sys.path)))
 
 
@@ -52,7 +52,7 @@ def reader(name: str) -> Reader:
 
 
 def find_reader(head: bytes) -> Reader | None:
-    """The reader for a file that begins with `head`, or None where no format is recognised."""
+    """The reader for a file that begins with `head`, or None if no reader accepts it."""
     return next((reader for reader in readers() if reader.matches(head)), None)
 
 
@@ -69,7 +69,7 @@ def _loaded(path: tuple[str, ...]) -> tuple[tuple[str, Reader], ...]:
 
 
 def priority(reader: Reader) -> int:
-    """How early files are offered to a reader: higher comes first."""
+    """The priority of a reader; higher comes first."""
     return cast(int, getattr(reader, "PRIORITY", DEFAULT_PRIORITY))
 
 

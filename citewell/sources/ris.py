@@ -1,7 +1,7 @@
 """RIS as Zotero, EndNote, Mendeley and publishers write it, and the MEDLINE tags of PubMed's own export.
 
-One tag a line. A record ends with its ``ER``, or where the next one begins if that is missing; a line without a tag goes on
-with the one before. The tags that mean the same in different programs are listed together, the better one first.
+There is one tag per line. A record ends with ``ER``, or if that is missing, where the next one begins; a line without a tag
+continues the previous one. Tags with the same meaning in different programs are listed together, the preferred one first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MEDLINE = {
     "BTI": "T2",
     "CN": "AU",
 }
-"""MEDLINE tags by the RIS tag that means the same; those left out mean the same in both or nothing to us."""
+"""The RIS tag for each MEDLINE tag; others have the same meaning in both formats or are not used."""
 
 _TITLE = ("TI", "T1", "CT", "BT")
 _AUTHOR = ("AU", "A1")
@@ -78,19 +78,19 @@ _PEOPLE = {"A2": "editor", "ED": "editor", "A3": "collection-editor", "A4": "tra
 
 @dataclass(slots=True)
 class _Record:
-    """The values of each tag in the order of the file; each value is a list of lines."""
+    """The values of each tag, in file order; each value is a list of lines."""
 
     line: int
     medline: bool = False
     loose: bool = False
-    """Whether the record's tags have one space where there should be two."""
+    """Whether the tags of the record are followed by one space instead of two."""
     values: dict[str, list[list[str]]] = field(default_factory=dict)
     last: list[str] = field(default_factory=list)
     last_tag: str = ""
     size: int = 0
 
-    def takes(self, tag: str, spaces: str) -> bool:
-        """Whether what looks like a tag is one in this record, and not the beginning of a line such as ``DNA - we show``."""
+    def accepts(self, tag: str, spaces: str) -> bool:
+        """Whether something that looks like a tag is one, and not the beginning of a line such as ``DNA - we show``."""
         fits = len(tag) + len(spaces) == _TAG_WIDTH
         return (fits and (self.medline or len(tag) == 2)) or (self.loose and len(tag) == 2 and len(spaces) == 1)
 
@@ -99,8 +99,8 @@ class _Record:
         self.last, self.last_tag = [value], tag
         self.values.setdefault(tag, []).append(self.last)
 
-    def go_on(self, line: str) -> None:
-        """A line without a tag; EndNote writes one keyword on each."""
+    def continue_value(self, line: str) -> None:
+        """Add a line without a tag; EndNote writes one keyword on each."""
         if self.last_tag == "KW":
             self.values["KW"].append([line])
         else:
@@ -108,10 +108,10 @@ class _Record:
 
     def cleaned(self) -> _Texts:
         joined = {
-            tag: [text(value[0] if len(value) == 1 else " ".join(value)) for value in found]
-            for tag, found in self.values.items()
+            tag: [text(value[0] if len(value) == 1 else " ".join(value)) for value in values]
+            for tag, values in self.values.items()
         }
-        return _Texts({tag: kept for tag, found in joined.items() if (kept := [each for each in found if each])})
+        return _Texts({tag: filled for tag, values in joined.items() if (filled := [each for each in values if each])})
 
 
 class _Texts(dict[str, list[str]]):
@@ -128,8 +128,8 @@ class _Texts(dict[str, list[str]]):
 
 def matches(head: bytes) -> bool:
     start = beginning(head)
-    found = _BEGINNING.search(start)
-    return found is not None and not _OTHER_FORMAT.search(start, 0, found.start())
+    first_tag = _BEGINNING.search(start)
+    return first_tag is not None and not _OTHER_FORMAT.search(start, 0, first_tag.start())
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
@@ -142,25 +142,25 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 
 
 def _records(source: Source) -> Iterator[_Record | Problem]:
-    """The records of a file, whether or not each is ended."""
+    """The records of a file, including those without an end tag."""
     record: _Record | None = None
-    astray = False
+    reported = False
     for number, line in lines(source):
-        found = _TAG.match(line)
-        tag, spaces, value = found.groups() if found else ("", "", "")
+        tagged = _TAG.match(line)
+        tag, spaces, value = tagged.groups() if tagged else ("", "", "")
         if (tag == "TY" and spaces and not (record and record.medline)) or (
             tag == "PMID" and not spaces and value.strip().isdigit()
         ):
             if record:
                 yield record
             record = _Record(number, medline=tag == "PMID", loose=len(spaces) == 1)
-            astray = False
+            reported = False
         if record is None:
-            if tag and len(tag) + len(spaces) == _TAG_WIDTH and tag != "ER" and not astray:
-                yield Problem(f"{tag} stands outside of any record: a line with TY is missing", number)
-                astray = True
+            if tag and len(tag) + len(spaces) == _TAG_WIDTH and tag != "ER" and not reported:
+                yield Problem(f"{tag} is outside of any record: a line with TY is missing", number)
+                reported = True
             continue
-        is_tag = record.takes(tag, spaces)
+        is_tag = record.accepts(tag, spaces)
         record.size += len(line) + 1
         if is_tag and tag == "ER":
             yield record
@@ -171,14 +171,14 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
         elif is_tag:
             record.add(tag, value)
         elif record.last and (rest := line.strip()):
-            record.go_on(rest)
+            record.continue_value(rest)
     if record:
         yield record
 
 
 def _paper(record: _Texts, medline: bool) -> Paper:
     if medline:
-        _settle_medline(record)
+        _normalise_medline(record)
     title_tag = next((tag for tag in _TITLE if record.first(tag)), "")
     published = _date(record)
     venue = record.first(*(tag for tag in _VENUE if tag != title_tag))
@@ -195,8 +195,8 @@ def _paper(record: _Texts, medline: bool) -> Paper:
     )
 
 
-def _settle_medline(record: _Texts) -> None:
-    """Full author names come with a short form each, and identifiers say in brackets which kind they are."""
+def _normalise_medline(record: _Texts) -> None:
+    """Drop the short forms of author names, and find the identifiers whose kind is in brackets."""
     if full := [value for value in record.all("AU") if "," in value]:
         record["AU"] = full
     for value in record.all("LID", "AID"):
@@ -206,35 +206,35 @@ def _settle_medline(record: _Texts) -> None:
 
 def _date(record: _Texts) -> str:
     """The most exact of the dates that agree: ``2020``, ``2020/05/17/`` or MEDLINE's ``2020 May 17``."""
-    found = []
+    dates = []
     for value in record.all(*_YEAR):
         words = value.split()
         if len(words) > 1 and words[1][:3].lower() in _MONTHS:
-            found.append(day(words[0], _MONTHS.index(words[1][:3].lower()) + 1, *words[2:3]))
+            dates.append(day(words[0], _MONTHS.index(words[1][:3].lower()) + 1, *words[2:3]))
         else:
-            found.append(date(value))
-    known = [each for each in found if each]
+            dates.append(date(value))
+    known = [each for each in dates if each]
     return max((each for each in known if each[:4] == known[0][:4]), key=len, default="")
 
 
 def _ids(record: _Texts) -> list[str]:
-    found = [each for value in record.all("DO", "DI", "M3") if (each := canonical("doi", value))][:1]
+    ids = [each for value in record.all("DO", "DI", "M3") if (each := canonical("doi", value))][:1]
     accession = record.first("AN").upper()
     if accession.startswith("PMID") or _PUBMED.search(record.first("DB") + record.first("DP")):
         accession = accession.removeprefix("PMID").lstrip(": ")
-        found.append(canonical("pmid", accession) or "")
-    found += [canonical("pmid", each) or "" for each in record.all("PMID")]
-    found += [canonical("pmcid", each) or "" for each in record.all("PMC", "C2") if each.upper().startswith("PMC")]
-    found += [recognise(part) or "" for each in record.all(*_LINKS) for part in each.split()]
+        ids.append(canonical("pmid", accession) or "")
+    ids += [canonical("pmid", each) or "" for each in record.all("PMID")]
+    ids += [canonical("pmcid", each) or "" for each in record.all("PMC", "C2") if each.upper().startswith("PMC")]
+    ids += [recognise(part) or "" for each in record.all(*_LINKS) for part in each.split()]
     own = (each.removeprefix(_OWN_ID).strip() for each in record.all("U1") if each.startswith(_OWN_ID))
-    return unique([*found, *(recognise(each) or each for each in own)])
+    return unique([*ids, *(recognise(each) or each for each in own)])
 
 
 def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
     extra = {name: "; ".join(unique(record[tag])) for tag, name in _EXTRA.items() if tag in record}
     for tag, name in _PEOPLE.items():
-        if found := [given_first(each) for each in record.all(tag)]:
-            extra[name] = "; ".join(filter(None, [extra.get(name, ""), *found]))
+        if people := [given_first(each) for each in record.all(tag)]:
+            extra[name] = "; ".join(filter(None, [extra.get(name, ""), *people]))
     first, last = record.first("SP"), record.first("EP")
     extra["pages"] = f"{first}-{last}" if first and last and "-" not in first else first or last
     extra["shortjournal"] = next((each for each in record.all("JO", "JA", "J1", "J2", "T2") if each != venue), "")
@@ -242,6 +242,6 @@ def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
     if extra.get("type") in _WITH_ISBN and "issn" in extra:
         extra["isbn"] = extra.pop("issn")
     for tag in record.keys() - _TAKEN - _EXTRA.keys() - _PEOPLE.keys() if not medline else ():
-        kept = [each for each in record.all(tag) if not each.startswith(_OWN_ID)]
-        extra[tag.lower()] = "; ".join(unique(kept))
+        values = [each for each in record.all(tag) if not each.startswith(_OWN_ID)]
+        extra[tag.lower()] = "; ".join(unique(values))
     return {name: value for name, value in extra.items() if value}

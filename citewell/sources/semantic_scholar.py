@@ -1,8 +1,8 @@
-"""Semantic Scholar in its many shapes: the Open Research Corpus, the S2AG data sets, the Graph API and S2ORC full text.
+"""Semantic Scholar in its many formats: the Open Research Corpus, the S2AG data sets, the Graph API and S2ORC full text.
 
-All are JSON whose spelling differs (``paperId``, ``paper_id``, ``corpusid``), so keys are compared in lower case and one
-table names the fields. Lists of papers that cite the record (``inCitations``, ``citations``) are left out: each of those papers
-says so itself, and a record that lists a hundred thousand of them says nothing more about its own paper.
+All are JSON with different spellings of the keys (``paperId``, ``paper_id``, ``corpusid``), so keys are compared in lower case
+and one table maps the fields. Lists of citing papers (``inCitations``, ``citations``) are ignored: each citing paper has the
+link in its own record, and the lists can have a hundred thousand entries.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ID_FIELDS = {
     "magid": "mag",
     "dblp": "dblp",
 }
-"""Where identifiers stand, in the record itself or in its external ids, and their schemes."""
+"""Fields with identifiers, in the record itself or in its external ids, and their schemes."""
 _CITED = (("outcitations", "s2"), ("outbound_citations", "corpus"))
 
 
@@ -53,11 +53,11 @@ def matches(head: bytes) -> bool:
 
 
 def read(source: Source) -> Iterator[Paper | Context | Problem]:
-    for line, given in records(source):
-        if isinstance(given, Problem):
-            yield given
+    for line, original in records(source):
+        if isinstance(original, Problem):
+            yield original
             continue
-        record = {key.lower(): value for key, value in given.items()}
+        record = {key.lower(): value for key, value in original.items()}
         record = _inner(record)
         if "citingcorpusid" in record:
             yield from _citation(record, line)
@@ -69,7 +69,7 @@ def read(source: Source) -> Iterator[Paper | Context | Problem]:
 
 
 def _inner(record: Json) -> Json:
-    """The paper inside an entry of the API's reference and citation lists."""
+    """The paper inside an entry of the reference and citation lists of the API."""
     for key in ("citedpaper", "citingpaper"):
         if isinstance(inner := record.get(key), dict):
             return {key.lower(): value for key, value in inner.items()}
@@ -77,7 +77,7 @@ def _inner(record: Json) -> Json:
 
 
 def _citation(record: Json, line: int) -> Iterator[Paper | Context | Problem]:
-    """A link and its contexts. They come as Semantic Scholar cut them, so the place itself is not marked."""
+    """A citation and its contexts, which Semantic Scholar cuts without marking the position of the citation."""
     citing = canonical("corpus", text(record.get("citingcorpusid")))
     cited = canonical("corpus", text(record.get("citedcorpusid")))
     if not citing or not cited:
@@ -113,24 +113,24 @@ def _paper(record: Json) -> Paper:
 def _ids(record: Json) -> list[str]:
     outer = record | {"paperid": record.get("paperid") or record.get("id")}
     external = mapping(record.get("externalids")) or mapping(mapping(record.get("openaccessinfo")).get("externalids"))
-    found = [canonical("corpus", text(record.get("paper_id")))]
+    ids = [canonical("corpus", text(record.get("paper_id")))]
     for field, value in [*outer.items(), *((key.lower(), value) for key, value in external.items())]:
         if value and (scheme := _ID_FIELDS.get(field)):
-            found.append(canonical(scheme, text(value)))
-    return unique(each or "" for each in found)
+            ids.append(canonical(scheme, text(value)))
+    return unique(each or "" for each in ids)
 
 
 def _references(record: Json) -> list[Reference]:
-    found = []
+    references = []
     for field, scheme in _CITED:
         ids = (canonical(scheme, text(each)) for each in sequence(record.get(field)))
-        found += [Reference([each]) for each in ids if each]
+        references += [Reference([each]) for each in ids if each]
     for each in sequence(record.get("references")):
         cited = _inner({key.lower(): value for key, value in mapping(each).items()})
         reference = Reference(_ids(cited), text(cited.get("title")), year(cited.get("year")), names(cited.get("authors")))
         if reference.ids or reference.title:
-            found.append(reference)
-    return found
+            references.append(reference)
+    return references
 
 
 def _keywords(record: Json) -> list[str]:

@@ -1,7 +1,7 @@
-"""An input file as the readers see it: decompressed, its beginning known, its lines bounded.
+"""An input file as readers see it: decompressed, with access to its beginning, and with lines of bounded length.
 
-Whatever a file does (a gigabyte without a newline, a gzip bomb, a truncated archive), a reader that goes through this class
-stays in bounded memory and gets an `InputError` with a sentence that a person can act on.
+Whatever a file contains (a gigabyte without a newline, a gzip bomb, a truncated archive), a reader that uses this class needs
+bounded memory and gets an `InputError` whose message tells the user what to do.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _CHUNK = 1024 * 1024
 
 
 class InputError(Exception):
-    """The rest of a file cannot be read; what came before it has been taken."""
+    """The rest of a file cannot be read; the records before it have been read."""
 
 
-class _Unzipped(io.RawIOBase):
-    """A gzip stream that refuses to inflate beyond any honest ratio."""
+class _GzipStream(io.RawIOBase):
+    """A gzip stream that stops at a decompression bomb."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
         self._gzip = gzip.GzipFile(fileobj=raw)
-        self._given = 0
+        self._inflated = 0
         self._error: InputError | None = None
 
     def readable(self) -> bool:
@@ -48,48 +48,48 @@ class _Unzipped(io.RawIOBase):
                 buffer[count : count + len(inflated)] = inflated
                 count += len(inflated)
         except EOFError:
-            self._error = InputError("the gzip stream ends too early (truncated download?)")
+            self._error = InputError("the gzip stream is truncated (incomplete download?)")
         except (gzip.BadGzipFile, zlib.error) as error:
             self._error = InputError(f"the gzip stream is damaged: {error}")
-        # What came before the damage is given first; the error is raised when more is asked for.
+        # Return what came before the damage first; raise the error on the next read.
         if self._error is not None and not count:
             raise self._error
-        self._given += count
-        if self._given > _BOMB_BYTES and self._given > _BOMB_RATIO * max(1, self._raw.tell()):
-            raise InputError(f"inflates to more than {_BOMB_RATIO} times its size; refused as a decompression bomb")
+        self._inflated += count
+        if self._inflated > _BOMB_BYTES and self._inflated > _BOMB_RATIO * max(1, self._raw.tell()):
+            raise InputError(f"inflates to more than {_BOMB_RATIO} times its size; rejected as a decompression bomb")
         return count
 
 
 class Source:
     """One open input file."""
 
-    def __init__(self, path: Path, namespace: str = "local", held: bytes | None = None) -> None:
-        """Open the file at `path`; `held` is its content where that is in memory already and not on disk."""
+    def __init__(self, path: Path, namespace: str = "local", content: bytes | None = None) -> None:
+        """Open the file at `path`; `content`, if given, is read instead of the disk."""
         self.path = path
         self.namespace = namespace
-        """Where ids of no known scheme belong: the name of the data set, or ``local``."""
-        self.size = path.stat().st_size if held is None else len(held)
-        self._raw: BinaryIO = path.open("rb") if held is None else io.BytesIO(held)
-        self.zipped = self._raw.read(2) == b"\x1f\x8b"
+        """The namespace of ids without a known scheme: the name of the data set, or ``local``."""
+        self.size = path.stat().st_size if content is None else len(content)
+        self._raw: BinaryIO = path.open("rb") if content is None else io.BytesIO(content)
+        self.compressed = self._raw.read(2) == b"\x1f\x8b"
         self._raw.seek(0)
         self.stream: io.BufferedReader = (
-            io.BufferedReader(_Unzipped(self._raw), _CHUNK)
-            if self.zipped
+            io.BufferedReader(_GzipStream(self._raw), _CHUNK)
+            if self.compressed
             else io.BufferedReader(cast(io.RawIOBase, self._raw), _CHUNK)
         )
         self.head: bytes = self.stream.peek(HEAD_BYTES)[:HEAD_BYTES]
 
     @classmethod
     def of(cls, text: str, name: str = "") -> Source:
-        """A text that is at hand already, read as a file of this name would be."""
-        return cls(Path(name), held=text.encode("utf-8", "surrogatepass"))
+        """A text in memory, read like a file of this name."""
+        return cls(Path(name), content=text.encode("utf-8", "surrogatepass"))
 
     def position(self) -> int:
-        """How many bytes of the file on disk have been consumed; for progress against `size`."""
+        """How many bytes of the file on disk have been read; for progress, compared with `size`."""
         return min(self._raw.tell(), self.size)
 
     def lines(self) -> Iterator[tuple[int, bytes | Problem]]:
-        """Numbered lines without their newline; a line beyond `MAX_LINE_BYTES` is a `Problem` instead."""
+        """Numbered lines without their newline; a line longer than `MAX_LINE_BYTES` is a `Problem` instead."""
         number = 0
         while line := self.stream.readline(MAX_LINE_BYTES):
             number += 1

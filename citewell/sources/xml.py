@@ -1,7 +1,7 @@
-"""XML files as a stream of records: bounded memory, nothing fetched, no entity expanded.
+"""XML files as a stream of records, in bounded memory, without network access and without entity expansion.
 
-The file is fed to the parser in pieces that end where a record ends. When a piece is not well-formed, the record in it becomes
-a `Problem` and a new parser goes on behind it, inside the same parents, so that a damaged record costs itself alone.
+The file is fed to the parser in pieces that end where a record ends. If a piece is not well-formed, its record becomes a
+`Problem` and a new parser continues after it, inside the same parents, so that a damaged record does not affect the others.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from citewell.sources import clean
 from citewell.sources.source import InputError, Source
 
 MAX_RECORD_BYTES = 8 * 1024 * 1024
-"""A tree takes some thirty times the memory of its file; honest records stay far below this."""
+"""A tree takes about thirty times the memory of its file; regular records stay far below this limit."""
 _CHUNK = 64 * 1024
-_LONGEST_END_TAG = 64
+_MAX_END_TAG = 64
 _DOCTYPE = b'<!DOCTYPE r SYSTEM "r">'
-"""Makes an undeclared entity such as ``&uuml;`` a node to look at instead of a fatal error; it is never loaded."""
-_DOCTYPE_WRITTEN = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL | re.IGNORECASE)
+"""Makes an undeclared entity such as ``&uuml;`` a node instead of a fatal error; it is never loaded."""
+_DOCTYPE_PATTERN = re.compile(r"<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL | re.IGNORECASE)
 _DECLARATION = re.compile(rb"<\?xml\b[^>]*>")
 _ENCODING = re.compile(rb"""\bencoding\s*=\s*["']([\w.-]+)""")
 _STANDALONE = re.compile(rb"""\bstandalone\s*=\s*["']\w*["']""")
@@ -39,38 +39,38 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 class RecordError(ValueError):
-    """A record that cannot be taken; the message says why."""
+    """A record that cannot be read; the message says why."""
 
 
 class Opening(NamedTuple):
-    """How an XML file begins."""
+    """The beginning of an XML file."""
 
     root: str
-    """Local name of the outermost element; empty where the file is no XML."""
+    """Local name of the root element; empty if the file is not XML."""
     text: str
-    """The beginning of the file as far as it is known, prolog included."""
+    """The beginning of the file, with the prolog."""
 
 
 def opening(head: bytes) -> Opening:
-    """The outermost element of the file that begins with `head`."""
+    """The root element of the file that begins with `head`."""
     text = _decoded(head)
     root = _ROOT.match(text, _prolog(text)[0])
     return Opening(root[1] if root else "", text)
 
 
 def papers(source: Source, tags: Iterable[str], build: Callable[[_Element], Paper | None]) -> Iterator[Paper | Problem]:
-    """What `build` makes of each element called one of `tags`; None is passed over, a `RecordError` becomes a Problem."""
-    for found in elements(source, tuple(tags)):
-        if isinstance(found, Problem):
-            yield found
+    """The result of `build` for each element with one of `tags`; None is skipped, a `RecordError` becomes a Problem."""
+    for element in elements(source, tuple(tags)):
+        if isinstance(element, Problem):
+            yield element
             continue
-        record, line = found
+        record, line = element
         try:
-            _settle(record)
+            _normalise(record)
             paper = build(record)
         except RecordError as error:
             yield Problem(str(error), line)
-        except Exception as error:  # a fault of ours in one record must not cost the others
+        except Exception as error:  # an error of ours in one record must not affect the others
             yield Problem(f"unexpected {type(error).__name__}: {error}"[:300], line)
         else:
             if paper is not None:
@@ -78,7 +78,7 @@ def papers(source: Source, tags: Iterable[str], build: Callable[[_Element], Pape
 
 
 def elements(source: Source, tags: tuple[str, ...]) -> Iterator[tuple[_Element, int] | Problem]:
-    """Each element called one of `tags`, in any namespace, with its line; it is emptied when the next one is asked for."""
+    """Each element with one of `tags`, in any namespace, with its line; it is cleared when the next one is requested."""
     feed = _Feed(tags)
     try:
         for piece, ends_record in _pieces(source.stream, tags):
@@ -90,7 +90,7 @@ def elements(source: Source, tags: tuple[str, ...]) -> Iterator[tuple[_Element, 
 
 
 def text(element: _Element | None) -> str:
-    """The text of an element and of all that is in it, on one line."""
+    """The text of an element and its descendants, on one line."""
     if element is None:
         return ""
     whole = "".join(cast("Iterable[str]", element.itertext())) if len(element) else element.text
@@ -98,47 +98,47 @@ def text(element: _Element | None) -> str:
 
 
 def text_at(element: _Element, path: str) -> str:
-    """The text of the first element at `path`, empty where there is none."""
+    """The text of the first element at `path`, empty if there is none."""
     return text(element.find(path))
 
 
-def texts(found: Iterable[_Element]) -> list[str]:
-    """The texts of several elements, each once, none empty."""
-    return clean.unique(map(text, found))
+def texts(elements: Iterable[_Element]) -> list[str]:
+    """The texts of several elements, without duplicates and empty ones."""
+    return clean.unique(map(text, elements))
 
 
 class Fields(dict[str, list[str]]):
-    """The texts of the children of a flat record by their local names, found in one pass over it."""
+    """The texts of the children of a flat record by their local names, collected in one pass."""
 
     def __init__(self, record: _Element) -> None:
         for child in record:
-            if written := text(child):
-                self.setdefault(child.tag.rpartition("}")[2], []).append(written)
+            if content := text(child):
+                self.setdefault(child.tag.rpartition("}")[2], []).append(content)
 
     def first(self, name: str) -> str:
-        """The first text of that name, empty where there is none."""
-        found = self.get(name)
-        return found[0] if found else ""
+        """The first text of that name, empty if there is none."""
+        values = self.get(name)
+        return values[0] if values else ""
 
     def all(self, name: str) -> list[str]:
-        """The texts of that name, each once."""
+        """The texts of that name, without duplicates."""
         return clean.unique(self.get(name, ()))
 
 
 def iso_date(year: str, month: str = "", day: str = "") -> str:
-    """As much of an ISO date as a year, a month (a number or an English name) and a day give."""
+    """The ISO date of a year, a month (a number or an English name) and a day, as far as they are valid."""
     name = month.strip()[:3].lower()
     return clean.day(year, _MONTHS.index(name) + 1 if name in _MONTHS else month, day)
 
 
 class _Feed:
-    """The parser at work, and what it takes to set up its successor after an error."""
+    """The current parser, and the state needed to replace it after an error."""
 
     def __init__(self, tags: tuple[str, ...]) -> None:
         self._names = tuple(f"{{*}}{tag}" for tag in tags)
         self._encoding = b"utf-8"
         self._home: _Element | None = None
-        """The parent of the records, where they have one."""
+        """The parent of the records, if they have one."""
         self._skipping = False
         self._empty = True
         self.line = 1
@@ -166,7 +166,7 @@ class _Feed:
             self._begin(self._home)
 
     def finish(self) -> Iterator[tuple[_Element, int] | Problem]:
-        """What is left at the end of the file."""
+        """The remaining records at the end of the file."""
         if self._empty:
             yield Problem("the file is empty")
         if self._skipping or not self._fed:
@@ -184,7 +184,7 @@ class _Feed:
         return None
 
     def _begin(self, home: _Element | None = None) -> None:
-        """A new parser for what comes next: a document, or more children of `home`."""
+        """Start a new parser, for a document or for more children of `home`."""
         self._parser = etree.XMLPullParser(
             events=("start", "end"),
             tag=self._names,
@@ -198,7 +198,7 @@ class _Feed:
         )
         try:
             self._preamble = b"" if home is None else b"".join(self._start_tags(home))
-        except ValueError:  # the parser lets namespaces pass that no element may be made with
+        except ValueError:  # the parser accepts namespaces that lxml cannot create elements with
             self._preamble, home = b"", None
         self._home = home
         self._open = 0
@@ -226,8 +226,8 @@ class _Feed:
         return None
 
     def _as_document(self, piece: bytes) -> bytes:
-        """The first piece of a document in the form that the parser bears best."""
-        if b"\0" in piece[:4]:  # UTF-16, which the parser finds out by itself
+        """The first piece of a document, normalised for the parser."""
+        if b"\0" in piece[:4]:  # UTF-16, which the parser detects itself
             return piece
         stripped = piece.removeprefix(codecs.BOM_UTF8).lstrip()
         self._lines_before += piece.count(b"\n", 0, len(piece) - len(stripped))
@@ -258,14 +258,14 @@ class _Feed:
                 del parent[0]
 
     def _unreported(self, ends_record: bool) -> Exception | None:
-        """Errors that the parser does not raise."""
+        """An error that the parser does not raise."""
         if self._pending > MAX_RECORD_BYTES:
             return RecordError(f"a record is larger than {MAX_RECORD_BYTES >> 20} MiB")
-        # Behind its end tag a record is complete, or the parser is lost: it waits for the ";" of a bare "&", for example.
+        # After its end tag a record must be complete. If not, the parser waits for something, such as the ";" of a bare "&".
         return self._close() or RecordError("the record does not end with its end tag") if ends_record and self._open else None
 
     def _document_after(self, error: Exception, piece: bytes) -> bytes:
-        """What of `piece` is a document of its own, where files were simply written one after the other."""
+        """The part of `piece` that begins another document, if files were simply concatenated."""
         if self._open or getattr(error, "code", None) not in (_EXTRA_CONTENT, _LATE_DECLARATION):
             return b""
         if (declaration := piece.find(b"<?xml", 1)) > 0:
@@ -281,26 +281,26 @@ class _Feed:
 
 
 def _pieces(stream: BufferedReader, tags: tuple[str, ...]) -> Iterator[tuple[bytes, bool]]:
-    """The file cut behind each end tag of a record; says of each piece whether it ends so."""
+    """The file, cut after each end tag of a record; the flag says whether a piece ends with one."""
     end_tag = re.compile(rb"</(?:[\w.-]+:)?(?:" + b"|".join(re.escape(tag.encode()) for tag in tags) + rb")\s*>")
-    held = b""
+    rest = b""
     while chunk := stream.read1(_CHUNK):
-        chunk = held + chunk
+        chunk = rest + chunk
         at = 0
         for end in end_tag.finditer(chunk):
             yield chunk[at : end.end()], True
             at = end.end()
-        begun = chunk.rfind(b"<", max(at, len(chunk) - _LONGEST_END_TAG))
-        keep = begun if begun >= 0 else len(chunk)
+        unfinished = chunk.rfind(b"<", max(at, len(chunk) - _MAX_END_TAG))
+        keep = unfinished if unfinished >= 0 else len(chunk)
         if at < keep:
             yield chunk[at:keep], False
-        held = chunk[keep:]
-    if held:
-        yield held, False
+        rest = chunk[keep:]
+    if rest:
+        yield rest, False
 
 
 def _decoded(head: bytes) -> str:
-    """`head` as text in which at least the ASCII characters are right."""
+    """`head` as text in which at least the ASCII characters are correct."""
     if head.startswith((codecs.BOM_UTF16_LE, b"<\0")):
         return head.removeprefix(codecs.BOM_UTF16_LE).decode("utf-16-le", "replace")
     if head.startswith((codecs.BOM_UTF16_BE, b"\0<")):
@@ -309,15 +309,15 @@ def _decoded(head: bytes) -> str:
 
 
 def _prolog(text: str) -> tuple[int, bool]:
-    """Where the first thing behind declaration, comments and doctype begins, and whether there was a doctype."""
+    """Where the content after declaration, comments and doctype begins, and whether there is a doctype."""
     at, has_doctype = 0, False
-    while found := _NOT_SPACE.search(text, at):
-        at = found.start()
+    while content := _NOT_SPACE.search(text, at):
+        at = content.start()
         if text.startswith("<?", at):
             end = text.find("?>", at) + 2
         elif text.startswith("<!--", at):
             end = text.find("-->", at) + 3
-        elif doctype := _DOCTYPE_WRITTEN.match(text, at):
+        elif doctype := _DOCTYPE_PATTERN.match(text, at):
             end, has_doctype = doctype.end(), True
         else:
             break
@@ -327,28 +327,28 @@ def _prolog(text: str) -> tuple[int, bool]:
     return at, has_doctype
 
 
-def _settle(record: _Element) -> None:
-    """Turn entities into the characters they stand for and line breaks into spaces, so that `text` need not know of them."""
+def _normalise(record: _Element) -> None:
+    """Replace entities by their characters and line breaks by spaces, so that `text` need not handle them."""
     run: list[Any] = []
     entities: list[Any] = list(record.iter(etree.Entity))
     for entity in entities:
         if run and entity.getprevious() is not run[-1]:
-            _spell_out(run)
+            _replace_entities(run)
             run = []
         run.append(entity)
     if run:
-        _spell_out(run)
+        _replace_entities(run)
     for gap in record.iter("{*}break", "{*}br", "{*}par"):
         gap.tail = " " + (gap.tail or "")
 
 
-def _spell_out(run: list[Any]) -> None:
-    """Replace neighbouring entities by text, all at once: one by one would copy the text again for each."""
+def _replace_entities(run: list[Any]) -> None:
+    """Replace adjacent entities by text, all at once: one at a time would copy the text for each."""
     pieces = []
     for entity in run:
         character = html.entities.html5.get(f"{entity.name};")
         if character is None:
-            raise RecordError(f"uses the entity &{entity.name[:40]}; which stands for no known character")
+            raise RecordError(f"uses the unknown entity &{entity.name[:40]};")
         pieces += [character, entity.tail or ""]
     before, parent = run[0].getprevious(), run[0].getparent()
     if before is not None:

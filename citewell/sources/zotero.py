@@ -1,9 +1,9 @@
-"""Zotero's own database, ``zotero.sqlite``, read while Zotero runs and without ever touching it.
+"""Zotero's database, ``zotero.sqlite``, read while Zotero runs and never modified.
 
-Zotero keeps its file locked, and since version 10 what it wrote last stands in the ``-wal`` beside it. So the file is copied
-together with its journal, and the copy is read: no lock is taken that Zotero would have to wait for, and nothing that it has
-committed is missing. Attachments, notes, annotations, feeds and what lies in the bin are left out. Citation keys of Better
-BibTeX come from the item or from ``better-bibtex.sqlite``, which stands in the same folder.
+Zotero keeps its file locked, and since version 10 the latest changes are in the ``-wal`` file next to it. So the database is
+copied together with its journal, and the copy is read: Zotero never has to wait for a lock, and no committed change is missing.
+Attachments, notes, annotations, feeds and items in the bin are left out. Citation keys of Better BibTeX come from the item or
+from ``better-bibtex.sqlite`` in the same folder.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ PRIORITY = 100
 FILE = "zotero.sqlite"
 _KEYS_FILE = "better-bibtex.sqlite"
 _TABLES = frozenset(("items", "itemData", "itemDataValues", "fields", "itemTypes", "creators", "itemCreators", "deletedItems"))
-# Python fails to read the very error messages of a database whose names are damaged.
+# For a database with damaged names, Python fails to decode SQLite's error messages.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _CHUNK = 500
 _ATTEMPTS = 5
 
 Name = TypeVar("Name", int, str)
-"""What collections are told apart by: numbers in the database, keys in the API."""
+"""Identifies a collection: a number in the database, a key in the API."""
 
 
 def matches(head: bytes) -> bool:
-    """Any SQLite file: where its tables are told is not known before it is opened, so `read` tells other ones off."""
+    """Accept any SQLite file; its tables are unknown until it is opened, so `read` rejects other databases."""
     return head.startswith(b"SQLite format 3\0")
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
-    if not source.zipped:
+    if not source.compressed:
         yield from items(source.path)
         return
     with tempfile.TemporaryDirectory(prefix="citewell-") as folder:
@@ -56,11 +56,11 @@ def read(source: Source) -> Iterator[Paper | Problem]:
 
 
 def items(path: Path, collection: str = "", tag: str = "") -> Iterator[Paper | Problem]:
-    """Every item of the database at `path`, or those of one collection (with all below it) or with one tag."""
+    """Every item of the database at `path`, or those of one collection (with its subcollections) or with one tag."""
     with _copied(path) as db:
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not tables >= _TABLES:
-            raise InputError("an SQLite file, but not Zotero's: it has no table of items")
+            raise InputError("an SQLite file, but not a Zotero database: it has no table of items")
         try:
             citekeys = _citekeys(path)
             if isinstance(citekeys, Problem):
@@ -73,7 +73,7 @@ def items(path: Path, collection: str = "", tag: str = "") -> Iterator[Paper | P
 
 @contextmanager
 def _copied(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database as it stood at one moment, apart from the one that Zotero writes to."""
+    """A consistent copy of the database, separate from the one that Zotero writes to."""
     with tempfile.TemporaryDirectory(prefix="citewell-") as folder:
         copy = Path(folder) / "copy.sqlite"
         for attempt in range(_ATTEMPTS):
@@ -86,10 +86,10 @@ def _copied(path: Path) -> Iterator[sqlite3.Connection]:
                 break
             time.sleep(0.2 * (attempt + 1))
         else:
-            raise InputError("Zotero is writing to it all the time; try again when it is done")
+            raise InputError("Zotero is writing to it; try again later")
         try:
             with closing(sqlite3.connect(copy, isolation_level=None)) as db:
-                db.text_factory = lambda written: written.decode("utf-8", "replace")
+                db.text_factory = lambda raw: raw.decode("utf-8", "replace")
                 db.execute("PRAGMA trusted_schema = OFF")
                 db.execute("SELECT count(*) FROM sqlite_master")
                 yield db
@@ -98,33 +98,33 @@ def _copied(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _state(path: Path) -> list[tuple[int, int]]:
-    """What changes whenever the database does."""
-    found = []
+    """Sizes and times of the files, which change whenever the database does."""
+    state = []
     for ending in ("", "-wal", "-journal"):
         part = path.with_name(path.name + ending)
         if part.exists():
-            told = part.stat()
-            found.append((told.st_size, told.st_mtime_ns))
-    return found
+            status = part.stat()
+            state.append((status.st_size, status.st_mtime_ns))
+    return state
 
 
 def _items(
     db: sqlite3.Connection, tables: set[str], citekeys: dict[int, str], collection: str, tag: str
 ) -> Iterator[Paper | Problem]:
     paths = _collections(db, tables)
-    wanted = _listed(db, tables)
+    chosen = _listed(db, tables)
     if collection:
-        wanted &= _inside(db, paths, collection)
+        chosen &= _inside(db, paths, collection)
     if tag:
         rows = db.execute("SELECT itemID FROM itemTags JOIN tags USING (tagID) WHERE name = ? COLLATE NOCASE", (tag,))
-        wanted &= {item for (item,) in rows}
-    ordered = sorted(wanted)
+        chosen &= {item for (item,) in rows}
+    ordered = sorted(chosen)
     for begin in range(0, len(ordered), _CHUNK):
         yield from _chunk(db, ordered[begin : begin + _CHUNK], paths, citekeys)
 
 
 def _listed(db: sqlite3.Connection, tables: set[str]) -> set[int]:
-    """The items that describe a work and are not in the bin."""
+    """The items that describe a work, without those in the bin."""
     query = "SELECT itemID, typeName FROM items JOIN itemTypes USING (itemTypeID)"
     query += " WHERE itemID NOT IN (SELECT itemID FROM deletedItems)"
     if "feeds" in tables:
@@ -136,31 +136,31 @@ def _chunk(
     db: sqlite3.Connection, chunk: list[int], paths: dict[int, str], citekeys: dict[int, str]
 ) -> Iterator[Paper | Problem]:
     among = "(SELECT value FROM json_each(?))"
-    asked = (msgspec.json.encode(chunk).decode(),)
+    parameters = (msgspec.json.encode(chunk).decode(),)
     fields: dict[int, dict[str, object]] = defaultdict(dict)
     query = "SELECT itemID, fieldName, value FROM itemData JOIN fields USING (fieldID) JOIN itemDataValues USING (valueID)"
-    for item, field, value in db.execute(f"{query} WHERE itemID IN {among}", asked):
+    for item, field, value in db.execute(f"{query} WHERE itemID IN {among}", parameters):
         fields[item][field] = value
     creators: dict[int, list[Creator]] = defaultdict(list)
     query = "SELECT itemID, creatorType, firstName, lastName FROM itemCreators JOIN creators USING (creatorID)"
     query += f" JOIN creatorTypes USING (creatorTypeID) WHERE itemID IN {among} ORDER BY itemID, orderIndex"
-    for item, role, given, family in db.execute(query, asked):
+    for item, role, given, family in db.execute(query, parameters):
         if name := " ".join(filter(None, (text(given), text(family)))):
             creators[item].append(Creator(role, name))
-    tags = _grouped(db, f"SELECT itemID, name FROM itemTags JOIN tags USING (tagID) WHERE itemID IN {among}", asked)
-    places = _grouped(db, f"SELECT itemID, collectionID FROM collectionItems WHERE itemID IN {among}", asked)
+    tags = _grouped(db, f"SELECT itemID, name FROM itemTags JOIN tags USING (tagID) WHERE itemID IN {among}", parameters)
+    places = _grouped(db, f"SELECT itemID, collectionID FROM collectionItems WHERE itemID IN {among}", parameters)
     query = f"SELECT itemID, key, typeName FROM items JOIN itemTypes USING (itemTypeID) WHERE itemID IN {among} ORDER BY itemID"
-    for item, key, kind in db.execute(query, asked).fetchall():
+    for item, key, kind in db.execute(query, parameters).fetchall():
         named = [paths[place] for place in places[item] if place in paths]
-        found = paper(key, kind, fields[item], creators[item], tags[item], named, citekeys.get(item, ""))
-        yield found if found.title else Problem(f"item {key} has no title")
+        record = paper(key, kind, fields[item], creators[item], tags[item], named, citekeys.get(item, ""))
+        yield record if record.title else Problem(f"item {key} has no title")
 
 
-def _grouped(db: sqlite3.Connection, query: str, asked: tuple[str]) -> dict[int, list[Any]]:
-    found: dict[int, list[Any]] = defaultdict(list)
-    for item, value in db.execute(query, asked):
-        found[item].append(value)
-    return found
+def _grouped(db: sqlite3.Connection, query: str, parameters: tuple[str]) -> dict[int, list[Any]]:
+    groups: dict[int, list[Any]] = defaultdict(list)
+    for item, value in db.execute(query, parameters):
+        groups[item].append(value)
+    return groups
 
 
 def _collections(db: sqlite3.Connection, tables: set[str]) -> dict[int, str]:
@@ -172,7 +172,7 @@ def _collections(db: sqlite3.Connection, tables: set[str]) -> dict[int, str]:
 
 
 def collection_paths(rows: Iterable[tuple[Name, Name | None, str]]) -> dict[Name, str]:
-    """The path of every collection, from its number, its parent's number and its name; orphans and circles are left out."""
+    """The path of every collection, from its number, its parent and its name; orphans and cycles are left out."""
     known = {number: (parent, text(name)) for number, parent, name in rows}
     paths = {}
     for number in known:
@@ -187,12 +187,12 @@ def collection_paths(rows: Iterable[tuple[Name, Name | None, str]]) -> dict[Name
 
 
 def within(paths: dict[Any, str], collection: str) -> set[Any]:
-    """The collections called `collection`, by name or by path, and all below them."""
-    sought = collection.strip("/").casefold()
-    tops = [path.casefold() for path in paths.values() if sought in (path.casefold(), path.rpartition("/")[2].casefold())]
+    """The collections called `collection`, by name or path, and their subcollections."""
+    name = collection.strip("/").casefold()
+    tops = [path.casefold() for path in paths.values() if name in (path.casefold(), path.rpartition("/")[2].casefold())]
     if not tops:
         listed = ", ".join(sorted(set(paths.values()))[:20]) or "none"
-        raise CitewellError(f"Zotero has no collection called {collection!r}; there are: {listed}")
+        raise CitewellError(f"Zotero has no collection called {collection!r}; its collections: {listed}")
     return {
         number
         for number, path in paths.items()
@@ -206,14 +206,14 @@ def _inside(db: sqlite3.Connection, paths: dict[int, str], collection: str) -> s
 
 
 def _citekeys(path: Path) -> dict[int, str] | Problem:
-    """The keys that Better BibTeX has given, by the number of the item; what ails its file costs the papers nothing."""
-    beside = path.with_name(_KEYS_FILE)
-    if not beside.exists():
+    """The citation keys of Better BibTeX by item number; a damaged file does not affect the papers."""
+    file = path.with_name(_KEYS_FILE)
+    if not file.exists():
         return {}
     try:
-        with _copied(beside) as db:
+        with _copied(file) as db:
             if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'citationkey'").fetchone():
                 return {}
             return {item: text(key) for item, key in db.execute("SELECT itemID, citationKey FROM citationkey")}
     except InputError as error:
-        return Problem(f"{_KEYS_FILE} beside it is left out, and with it the citation keys that are not pinned: {error}")
+        return Problem(f"{_KEYS_FILE} cannot be read, so citation keys that are not pinned are missing: {error}")

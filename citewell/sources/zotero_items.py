@@ -1,7 +1,7 @@
-"""A Zotero item as a Paper, whether it comes from Zotero's database or from its API: both use the same names of fields.
+"""A Zotero item as a Paper, from Zotero's database or from its API, which use the same field names.
 
-Zotero's free field ``extra`` holds what has no field of its own, one ``Name: value`` a line; identifiers and the citation key
-that Better BibTeX pins there are taken out of it, the rest is kept as a note.
+Zotero's field ``extra`` contains values without a field of their own, one ``Name: value`` per line. Identifiers and the
+citation key that Better BibTeX pins there are extracted; the rest becomes a note.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from citewell.papers import Paper
 from citewell.sources.clean import date, text, unique, untagged, year
 
 NOT_PAPERS = frozenset(("attachment", "note", "annotation"))
-"""Kinds of items that belong to others."""
+"""Kinds of items that are attached to other items."""
 
 _TYPES = {
     "journalArticle": "article-journal",
@@ -30,7 +30,7 @@ _TYPES = {
     "forumPost": "post",
     "presentation": "speech",
 }
-"""CSL's words for the types that Zotero calls otherwise."""
+"""CSL names of the types that have another name in Zotero."""
 _TITLES = ("title", "caseName", "nameOfAct", "subject")
 _VENUES = (
     *("publicationTitle", "proceedingsTitle", "bookTitle", "encyclopediaTitle", "dictionaryTitle", "conferenceName"),
@@ -58,7 +58,7 @@ _SCHEMES = {"doi": "doi", "pmid": "pmid", "pmcid": "pmcid", "arxiv": "arxiv"}
 
 
 class Creator(NamedTuple):
-    """Somebody who made the item, and as what."""
+    """A creator of an item, with their role."""
 
     role: str
     name: str
@@ -73,28 +73,28 @@ def paper(
     collections: Iterable[str] = (),
     citekey: str = "",
 ) -> Paper:
-    """The item called `key`; `citekey` counts where the item itself names none."""
-    noted = _Noted(fields.get("extra"))
-    published = date(fields.get("date")) or date(noted.fields.get("original-date"))
+    """The item called `key`; `citekey` is used if the item itself has no citation key."""
+    extra_field = _ExtraField(fields.get("extra"))
+    published = date(fields.get("date")) or date(extra_field.fields.get("original-date"))
     authors = [creator.name for creator in creators if creator.role == "author"]
     editors = [creator.name for creator in creators if creator.role == "editor"]
     first_role = creators[0].role if creators else ""
-    ids = _ids(fields, noted)
+    ids = _ids(fields, extra_field)
     extra = {name: text(fields.get(field)) for field, name in _EXTRA.items()}
     extra |= {
         "type": _TYPES.get(kind, kind),
         "editor": "; ".join(editors) if authors else "",
-        "citekey": text(fields.get("citationKey")) or noted.citekey or citekey,
+        "citekey": text(fields.get("citationKey")) or extra_field.citekey or citekey,
         "collections": "; ".join(unique(collections)),
-        "note": "; ".join(noted.rest),
+        "note": "; ".join(extra_field.rest),
     }
     return Paper(
-        title=next((found for field in _TITLES if (found := untagged(fields.get(field)))), ""),
+        title=next((title for field in _TITLES if (title := untagged(fields.get(field)))), ""),
         abstract=untagged(fields.get("abstractNote")),
         authors=unique(authors or (creator.name for creator in creators if creator.role == first_role)),
         year=year(published) or year(fields.get("date")),
         date=published if len(published) > 4 else "",
-        venue=next((found for field in _VENUES if (found := untagged(fields.get(field)))), ""),
+        venue=next((venue for field in _VENUES if (venue := untagged(fields.get(field)))), ""),
         ids=[*ids, f"zotero:{key}"],
         id="" if ids else extra["citekey"],
         keywords=unique(map(text, tags)),
@@ -102,27 +102,27 @@ def paper(
     )
 
 
-class _Noted:
-    """What the field ``extra`` says."""
+class _ExtraField:
+    """The parts of the field ``extra``."""
 
-    def __init__(self, written: object) -> None:
+    def __init__(self, value: object) -> None:
         self.fields: dict[str, str] = {}
         self.citekey = ""
         self.rest: list[str] = []
-        for line in written.splitlines() if isinstance(written, str) else ():
-            found = _LINE.fullmatch(text(line))
-            name = found[1].lower() if found else ""
-            if found and name in _CITATION_KEYS:
-                self.citekey = found[2]
-            elif found and (name in _SCHEMES or name == "original-date"):
-                self.fields[name] = found[2]
-            elif said := text(line):
-                self.rest.append(said)
+        for line in value.splitlines() if isinstance(value, str) else ():
+            named = _LINE.fullmatch(text(line))
+            name = named[1].lower() if named else ""
+            if named and name in _CITATION_KEYS:
+                self.citekey = named[2]
+            elif named and (name in _SCHEMES or name == "original-date"):
+                self.fields[name] = named[2]
+            elif content := text(line):
+                self.rest.append(content)
 
 
-def _ids(fields: Mapping[str, object], noted: _Noted) -> list[str]:
-    found = [canonical("doi", text(fields.get("DOI")))]
-    found += [canonical(scheme, noted.fields.get(name, "").partition(" ")[0]) for name, scheme in _SCHEMES.items()]
-    found += [canonical(scheme, text(fields.get(name.upper()))) for name, scheme in _SCHEMES.items() if name.startswith("pm")]
-    found += [recognise(text(fields.get("archiveID"))), recognise(text(fields.get("url")))]
-    return unique(each or "" for each in found)
+def _ids(fields: Mapping[str, object], extra_field: _ExtraField) -> list[str]:
+    ids = [canonical("doi", text(fields.get("DOI")))]
+    ids += [canonical(scheme, extra_field.fields.get(name, "").partition(" ")[0]) for name, scheme in _SCHEMES.items()]
+    ids += [canonical(scheme, text(fields.get(name.upper()))) for name, scheme in _SCHEMES.items() if name.startswith("pm")]
+    ids += [recognise(text(fields.get("archiveID"))), recognise(text(fields.get("url")))]
+    return unique(each or "" for each in ids)

@@ -1,18 +1,17 @@
 """English analysis: from text to terms.
 
-Text is folded (case, accents, ligatures), cut into runs of letters and digits, freed of stop words, and stemmed (Snowball
-English). A token that holds a digit is kept as it is, so that ``p53``, ``H2O2`` and ``BM25`` survive. A term is known by a
-64-bit hash: the index needs no dictionary of strings, and two processes agree without talking to one another.
+Text is folded (case, accents, ligatures), split into runs of letters and digits, filtered by stop words, and stemmed (Snowball
+English). A token that contains a digit is not stemmed, so that ``p53``, ``H2O2`` and ``BM25`` survive. A term is represented by
+a 64-bit hash: the index needs no dictionary of strings, and independent processes agree.
 
-Nearly all time goes into words seen before. So text is first cut at ASCII punctuation alone, and a `Vocabulary` remembers what
-each piece became: the loop over a document is one ``bytes.translate``, one ``split`` and one dictionary look-up a word, and
-Unicode is folded once for every distinct piece.
+Nearly all words have occurred before. So text is first split at ASCII punctuation only, and a `Vocabulary` caches the result
+for each piece: a document takes one ``bytes.translate``, one ``split`` and one dictionary look-up per word, and each distinct
+piece is folded once.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -23,8 +22,11 @@ import numpy as np
 import numpy.typing as npt
 import Stemmer
 
+from citewell.text.fold import folded
+from citewell.types import IntArray
+
 VERSION = "english-1"
-"""Named in every index; an index made by another analysis must be rebuilt."""
+"""Stored in every index; an index of another version must be rebuilt."""
 
 STOP_WORDS = frozenset(
     """a about above after again against all also am an and any are as at be because been before being below between both but
@@ -36,53 +38,51 @@ STOP_WORDS = frozenset(
 )
 
 _TABLE = bytes(byte if byte > 127 else ord(chr(byte).lower()) if chr(byte).isalnum() else 32 for byte in range(256))
-"""For UTF-8: ASCII letters in lower case, digits and the bytes of other letters as they are, all else a space."""
-Numbers = npt.NDArray[np.int32]
+"""For UTF-8: ASCII letters in lower case, digits and the bytes of other letters unchanged, everything else a space."""
+TermNumbers = npt.NDArray[np.int32]
 
-_MARKS = re.compile(r"[\u0300-\u036f]")
 _OTHER_PUNCTUATION = re.compile(r"[^\w\x00-\x7f]+")
 
 
 def tokens(text: str) -> list[bytes]:
     """The folded tokens of `text`, stop words included, in order."""
     if not text.isascii():
-        text = _MARKS.sub("", unicodedata.normalize("NFKD", text)).casefold()
-        text = _OTHER_PUNCTUATION.sub(" ", text)
+        text = _OTHER_PUNCTUATION.sub(" ", folded(text))
     return _pieces(text)
 
 
 def _pieces(text: str) -> list[bytes]:
-    """Runs of ASCII letters, digits, and anything beyond ASCII that still has to be folded and cut."""
+    """Runs of ASCII letters, digits, and non-ASCII characters that still have to be folded and split."""
     return text.encode("utf-8", "ignore").translate(_TABLE).split()
 
 
 def term_hash(stem: bytes) -> int:
-    """The 64-bit number (signed, never 0) that stands for a term in the index."""
+    """The 64-bit number (signed, never 0) of a term in the index."""
     return int.from_bytes(blake2b(stem, digest_size=8).digest(), "little", signed=True) or 1
 
 
-class _Memory(dict[bytes, int]):
-    """Remembers what a function says of each piece of text."""
+class _Cache(dict[bytes, int]):
+    """Caches the number that a function returns for each piece of text."""
 
     def __init__(self, number: Callable[[bytes], int]) -> None:
         super().__init__()
-        self._ask = number
+        self._compute = number
 
     def __missing__(self, piece: bytes) -> int:
-        number = self[piece] = self._ask(piece)
+        number = self[piece] = self._compute(piece)
         return number
 
 
 class Vocabulary:
-    """Raw tokens to term numbers, in order of first sight; number 0 is every stop word."""
+    """Maps raw tokens to term numbers, in order of first occurrence; number 0 is for all stop words."""
 
     def __init__(self) -> None:
         self.hashes: list[int] = [0]
         """The hash of each term, by its number."""
-        self.hash_of = _Memory(lambda token: self.hashes[self.number(token)])
+        self.hash_of = _Cache(lambda token: self.hashes[self.number(token)])
         """The hash of each token's term, 0 for a stop word."""
-        self._by_piece = _Memory(self._number)
-        self._phrases: list[Numbers] = [np.zeros(0, np.int32)]
+        self._by_piece = _Cache(self._number)
+        self._phrases: list[TermNumbers] = [np.zeros(0, np.int32)]
         self._by_token: dict[bytes, int] = {}
         self._by_hash: dict[int, int] = {}
         self._stemmer = Stemmer.Stemmer("english", 0)
@@ -91,30 +91,30 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._by_piece)
 
-    def numbers(self, texts: Sequence[str]) -> tuple[Numbers, Numbers]:
-        """The term numbers of all texts one after the other, without stop words, and how many each text has."""
+    def numbers(self, texts: Sequence[str]) -> tuple[TermNumbers, TermNumbers]:
+        """The concatenated term numbers of all texts, without stop words, and the number of terms of each text."""
         pieces = [_pieces(text) for text in texts]
         flat = list(chain.from_iterable(pieces))
-        found = np.fromiter(map(self._by_piece.__getitem__, flat), np.int32, len(flat))
+        numbers = np.fromiter(map(self._by_piece.__getitem__, flat), np.int32, len(flat))
         owners = np.repeat(np.arange(len(texts)), [len(each) for each in pieces])
-        found, owners = self._spelt_out(found[found != 0], owners[found != 0])
-        return found, np.bincount(owners, minlength=len(texts)).astype(np.int32)
+        numbers, owners = self._expanded(numbers[numbers != 0], owners[numbers != 0])
+        return numbers, np.bincount(owners, minlength=len(texts)).astype(np.int32)
 
-    def _spelt_out(self, found: Numbers, owners: npt.NDArray[np.int64]) -> tuple[Numbers, npt.NDArray[np.int64]]:
-        """Replace the negative numbers, each of which stands for several terms."""
-        several = np.flatnonzero(found < 0)
+    def _expanded(self, numbers: TermNumbers, owners: IntArray) -> tuple[TermNumbers, IntArray]:
+        """Replace the negative numbers, each of which represents several terms."""
+        several = np.flatnonzero(numbers < 0)
         if not len(several):
-            return found, owners
-        sizes = np.ones(len(found), np.int64)
-        sizes[several] = [len(self._phrases[-number]) for number in found[several]]
+            return numbers, owners
+        sizes = np.ones(len(numbers), np.int64)
+        sizes[several] = [len(self._phrases[-number]) for number in numbers[several]]
         starts = np.cumsum(sizes) - sizes
-        spelt = np.repeat(found, sizes)
+        expanded = np.repeat(numbers, sizes)
         for at in several:
-            spelt[starts[at] : starts[at] + sizes[at]] = self._phrases[-found[at]]
-        return spelt, np.repeat(owners, sizes)
+            expanded[starts[at] : starts[at] + sizes[at]] = self._phrases[-numbers[at]]
+        return expanded, np.repeat(owners, sizes)
 
     def _number(self, piece: bytes) -> int:
-        """The number of the term that a piece of text holds, or minus the place of its several terms in `_phrases`."""
+        """The number of the term in a piece of text, or, for several terms, minus their position in `_phrases`."""
         words = tokens(piece.decode())
         numbers = [number for word in words if (number := self.number(word))]
         if len(numbers) < 2:
@@ -123,10 +123,10 @@ class Vocabulary:
         return 1 - len(self._phrases)
 
     def number(self, token: bytes) -> int:
-        """The number of one token's term, new where it was never seen."""
+        """The number of the term of one token; a new term gets a new number."""
         known = self._by_token.get(token)
         if known is None:
-            with self._learning:  # two threads may meet two new words at once; known ones wait for nobody
+            with self._learning:  # two threads may add words at the same time; known words need no lock
                 known = self._by_token[token] = self._learn(token.decode())
         return known
 
@@ -140,8 +140,8 @@ class Vocabulary:
         return number
 
 
-_MOST_REMEMBERED = 1_000_000
-"""A process that answers for years, and is asked nonsense, must not remember every word of it."""
+_MAX_CACHED = 1_000_000
+"""A server that runs for years must not cache every word of every query."""
 
 
 @lru_cache(maxsize=1)
@@ -150,15 +150,15 @@ def _query_vocabulary() -> Vocabulary:
 
 
 def terms(text: str) -> dict[int, tuple[str, float]]:
-    """Each term of `text`: its hash, the word by which it first appears, and how often it does."""
+    """Each term of `text`: its hash, the first word with it, and its frequency."""
     hashes = _query_vocabulary().hash_of
-    if len(hashes) > _MOST_REMEMBERED:
+    if len(hashes) > _MAX_CACHED:
         _query_vocabulary.cache_clear()
-    found: dict[int, tuple[str, float]] = {}
+    counts: dict[int, tuple[str, float]] = {}
     for token in tokens(text):
         if term := hashes[token]:
-            if known := found.get(term):
-                found[term] = known[0], known[1] + 1
+            if known := counts.get(term):
+                counts[term] = known[0], known[1] + 1
             else:
-                found[term] = token.decode(), 1
-    return found
+                counts[term] = token.decode(), 1
+    return counts

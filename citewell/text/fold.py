@@ -13,3 +13,14 @@ def folded(text: str) -> str:
     if text.isascii():
         return text.lower()
     return _COMBINING.sub("", unicodedata.normalize("NFKD", text)).casefold()
+
+
+def folded_name(name: str) -> str:
+    """`folded`, and also without the combining marks of other scripts: services write names with and without them."""
+    decomposed = unicodedata.normalize("NFKD", name)
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter)).casefold()
+
+
+def ascii_letters(text: str) -> str:
+    """`text` in lower-case ASCII, for citation keys: accents are removed and other characters dropped."""
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()

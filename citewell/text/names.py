@@ -1,4 +1,4 @@
-"""Names of authors as retrieval compares them: folded family names, and terms to index."""
+"""Author names for retrieval: folded family names, and terms for the index."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def family_name(author: str) -> str:
 
 
 def author_terms(author: str) -> list[str]:
-    """What an author can be found by: the family name, and that with the first letter of the given one, where there is one.
+    """The index terms of an author: the family name, and the family name with the first letter of the given name, if any.
 
-    A digit stands in each, so that the analysis of text keeps them as they are.
+    Each contains a digit, so that text analysis does not stem it.
     """
     family = "".join(_WORD.findall(family_name(author)))
     if not family:
@@ -34,11 +34,11 @@ def author_terms(author: str) -> list[str]:
 
 
 def authors_text(authors: Iterable[str]) -> str:
-    """Authors as a text to index or to search by; several names in one string count each."""
+    """Authors as a text to index or to search for; a string may contain several names."""
     names = (name for author in authors for name in author.split(";"))
     return " ".join(dict.fromkeys(term for name in names for term in author_terms(name)))
 
 
 def families(authors: Iterable[str]) -> set[str]:
-    """The family names of authors; several names in one string count each."""
+    """The family names of authors; a string may contain several names."""
     return {family for author in authors for name in author.split(";") if (family := family_name(name))}

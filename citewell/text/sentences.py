@@ -1,8 +1,8 @@
-"""Sentences of running text, by punctuation and what stands on either side of it, with the places where they stand.
+"""Splits text into sentences, by punctuation and the characters around it.
 
-A full stop ends a sentence where the next word begins as sentences do: with a capital, a digit, or as the name of a gene or a
-compound, which is written small even there (p53, miR-132, gamma-tocopherol). It does not after an abbreviation or an initial,
-nor inside a number. Chinese and Japanese have stops of their own, which end a sentence whatever follows.
+A full stop ends a sentence if the next word can begin one: with a capital, a digit, or as the name of a gene or a compound that
+is always written in lower case (p53, miR-132, gamma-tocopherol). It does not after an abbreviation or an initial, or inside a
+number. The full stops of Chinese and Japanese end a sentence whatever follows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CAPITAL = (
 _NUMERAL = r"[ivx]{1,4}\)"
 _BEGINNING = rf"[\"'\u201c\u2018(\[\u2022\u200e]*(?:[A-Z0-9\u00a9]|{_CAPITAL}|{_NAME}|{_NUMERAL})"
 _END = re.compile(
-    rf"(?:(?<=[a-z]{{5}})[.!?]{_CLOSING}\s+(?=[a-z])"  # after a long word, which no abbreviation is, whatever follows
+    rf"(?:(?<=[a-z]{{5}})[.!?]{_CLOSING}\s+(?=[a-z])"  # after a long word, which cannot be an abbreviation
     rf"|[.!?]{_CLOSING}\s+(?={_BEGINNING})"
     r"|[\u3002\uff01\uff1f][\u201d\u2019\u300d\u300f\uff09]*\s*)"
 )
@@ -32,17 +32,17 @@ _ABBREVIATION = re.compile(
     r"|spp?|subsp|var|inc|Inc|Ltd|Co|Corp|Jr|Sr)|\b[A-Z])\.$"
 )
 _LEADER, _DOT = re.compile(r"(?:\.+\s+){5,}"), re.compile(r"\.+\s+")
-"""The dots of a table of contents, longer than any ellipsis: no two belong together."""
+"""The dots of a table of contents, longer than any ellipsis; each is a sentence of its own."""
 
 Span = tuple[int, int]
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """Where the sentences of `text` begin and end; one behind the other they are the whole text, spaces included."""
+    """The start and end of each sentence of `text`; together they cover the whole text, with its spaces."""
     cuts = {0, len(text)}
     start = 0
     for end in _END.finditer(text):
-        # Only the last word is looked at here: a text of nothing but initials must not be copied once for each.
+        # Only the last word is examined: a text of nothing but initials must not be copied once for each.
         if _ABBREVIATION.search(text[max(start, end.start() - 20) : end.end()].rstrip()[-12:]):
             continue
         start = end.end()
@@ -54,5 +54,5 @@ def sentence_spans(text: str) -> list[Span]:
 
 def split_sentences(text: str) -> list[str]:
     """The sentences of `text`, in order, trimmed, none empty."""
-    found = (text[start:end].strip() for start, end in sentence_spans(text))
-    return [sentence for sentence in found if sentence]
+    sentences = (text[start:end].strip() for start, end in sentence_spans(text))
+    return [sentence for sentence in sentences if sentence]

@@ -62,7 +62,7 @@ def test_suggest_for_a_draft_answers_for_the_whole_and_every_gap(library: Path) 
     answers = json.loads(demo.path("answers.json").read_text())
     assert [result["task"] for result in results] == ["global"] + ["local"] * len(answers) + ["paragraph"]
     found = [
-        set(answer["wanted"]) & {s["id"] for s in result["suggestions"]}
+        set(answer["relevant"]) & {s["id"] for s in result["suggestions"]}
         for answer, result in zip(answers, results[1:-1], strict=True)
     ]
     assert all(found), "each gap's paper is among its ten suggestions"

@@ -49,7 +49,7 @@ def test_suggestions_for_the_whole_draft_every_gap_and_every_uncited_paragraph(l
     source = path.read_text("utf-8")
     for number, (answer, result) in enumerate(zip(answers, results[1:-1], strict=True), 1):
         place, suggested = result["place"], [each["id"] for each in result["suggestions"]]
-        assert set(answer["wanted"]) & set(suggested) and not set(cited.values()) & set(suggested)
+        assert set(answer["relevant"]) & set(suggested) and not set(cited.values()) & set(suggested)
         assert result["query"]["known"] == list(dict.fromkeys(cited.values()))
         assert result["gap"] == number and place["text"] == source[place["begin"] : place["end"]] in (
             "\\cite{}",

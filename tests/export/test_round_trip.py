@@ -1,4 +1,4 @@
-"""What is exported is read back as the same papers, whatever stands in their fields."""
+"""Exported papers are read back unchanged, whatever their fields contain."""
 
 import io
 import os
@@ -47,7 +47,7 @@ def _on_one_line(text: str) -> str:
 _PIECES = str.maketrans(
     {"①": " and ", "②": "BERT ", "③": '\\"o', "④": " TY  - JOUR ", "⑤": "\\alpha ", "⑥": "%20", "⑦": "others"}
 )
-"""Signs that stand for longer pieces: hypothesis draws one character much faster than one of several strategies."""
+"""Placeholders for longer pieces: hypothesis draws one character much faster than one of several strategies."""
 ALPHABET = "abcdeXYZ 0123 éßøЖ中𝒜😀\u00ad{}\\$&#%_~^\"'`@=-.:;|/+*()[]!?①②③④⑤⑥⑦"
 
 lines = st.text(ALPHABET + ",", max_size=40).map(lambda text: _on_one_line(text.translate(_PIECES)))
@@ -103,9 +103,9 @@ def test_papers_come_back(format: str) -> None:
     @quick
     @given(st.lists(some_papers(), min_size=1, max_size=2))
     def come_back(papers: list[Paper]) -> None:
-        found = read_back(exported(papers, format), format)
-        assert len(found) == len(papers)
-        for paper, again in zip(papers, found, strict=True):
+        records = read_back(exported(papers, format), format)
+        assert len(records) == len(papers)
+        for paper, again in zip(papers, records, strict=True):
             assert isinstance(again, Paper), again
             assert (again.title, again.authors, again.abstract) == (paper.title, paper.authors, paper.abstract)
             assert (again.year, again.date, again.venue) == (paper.year, paper.date, paper.venue)
@@ -123,14 +123,14 @@ def _implied_by_key(paper: Paper) -> set[str]:
 
 
 references = st.builds(
-    Reference, ids.map(lambda found: found[:2]), lines, st.none() | st.integers(1000, 2100), st.lists(some_lines, max_size=2)
+    Reference, ids.map(lambda listed: listed[:2]), lines, st.none() | st.integers(1000, 2100), st.lists(some_lines, max_size=2)
 ).filter(lambda each: bool(each.ids or each.title))
 blocks = st.text(ALPHABET + "\n\t\r<>", max_size=30)
 
 
 @quick
 @given(some_papers(), st.lists(references, max_size=4), st.lists(st.tuples(blocks, blocks), max_size=4), blocks)
-def test_json_lines_lose_nothing(paper: Paper, cited: list[Reference], sentences: list[tuple[str, str]], abstract: str) -> None:
+def test_json_lines_are_lossless(paper: Paper, cited: list[Reference], sentences: list[tuple[str, str]], abstract: str) -> None:
     paper.ids = paper.ids or ["cs:1"]
     paper.id = paper.ids[0] if len(paper.ids) > 1 else "one"
     paper.references = cited
@@ -150,7 +150,7 @@ def test_json_lines_lose_nothing(paper: Paper, cited: list[Reference], sentences
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_nothing_is_valid_too(format: str) -> None:
+def test_an_empty_export_is_valid(format: str) -> None:
     assert read_back(exported([], format), format) == []
 
 

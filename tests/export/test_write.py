@@ -1,4 +1,4 @@
-"""Exported files as other programs see them."""
+"""The content of exported files."""
 
 import io
 import json
@@ -138,7 +138,7 @@ def test_jsonl_follows_the_contract() -> None:
         ("", ("", "", "")),
     ],
 )
-def test_names_in_parts(name: str, expected: tuple[str, str, str]) -> None:
+def test_parts_of_names(name: str, expected: tuple[str, str, str]) -> None:
     assert parts(name) == Name(*expected)
 
 

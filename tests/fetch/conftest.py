@@ -1,4 +1,4 @@
-"""What the tests of fetching share: the server of made-up services, and a line to it."""
+"""Fixtures for the tests of fetching: a server of made-up services, and clients for it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from fake_services import ROOTS, Services
 
-from citewell.fetch import Line, service
+from citewell.fetch import Client, service
 from citewell.fetch.cache import Cache
-from citewell.fetch.http import Polite
+from citewell.fetch.http import HttpSession
 
 KEYS = ("OPENALEX_API_KEY", "S2_API_KEY", "NCBI_API_KEY", "CROSSREF_PLUS_TOKEN", "CITEWELL_EMAIL")
 
@@ -31,16 +31,16 @@ def services() -> Iterator[Services]:
 
 
 @pytest.fixture
-def line(services: Services, tmp_path: Path) -> Iterator[Callable[..., Line]]:
-    """Opens lines to services at the local server; they share a cache, as two runs would."""
-    opened: list[Line] = []
+def open_client(services: Services, tmp_path: Path) -> Iterator[Callable[..., Client]]:
+    """Opens clients of services at the local server; they share a cache, as two runs would."""
+    opened: list[Client] = []
 
-    def open_line(name: str, refresh: bool = False, max_age: float = 3600.0, **given: Any) -> Line:
-        settings = {"address": f"{services.address}/{ROOTS[name]}", "interval": 0.0, "pause": 0.01} | given
+    def open_one(name: str, refresh: bool = False, max_age: float = 3600.0, **options: Any) -> Client:
+        settings = {"address": f"{services.address}/{ROOTS[name]}", "interval": 0.0, "pause": 0.01} | options
         cache = Cache(tmp_path / "cache" / name, max_age, refresh)
-        opened.append(Line(Polite(service(name).SITE, cache.folder, **settings), cache))
+        opened.append(Client(HttpSession(service(name).SITE, cache.folder, **settings), cache))
         return opened[-1]
 
-    yield open_line
+    yield open_one
     for each in opened:
         each.close()

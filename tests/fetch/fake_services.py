@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks as the services document it, over a made-up literature; it can be told to misbehave.
+"""An HTTP server that imitates the services as documented, with made-up papers; it can be made to fail.
 
 Paper number n has the DOI 10.1000/n, the arXiv id 2001.0000n and so on, and cites paper n - 1.
 """
@@ -25,7 +25,7 @@ class Services:
 
     def __init__(self, papers: int = 250) -> None:
         self.papers = papers
-        self.asked: list[tuple[str, dict[str, str], dict[str, str]]] = []
+        self.requests: list[tuple[str, dict[str, str], dict[str, str]]] = []
         """Path, parameters (those of a form too) and headers of every request, in order."""
         self.troubles: list[Callable[[str, dict[str, str]], Reply | None]] = []
         """Each sees every request before it is answered; one that answers instead is used up."""
@@ -61,7 +61,7 @@ class Services:
         self._server.server_close()
 
     def paths(self) -> list[str]:
-        return [path for path, _, _ in self.asked]
+        return [path for path, _, _ in self.requests]
 
     def fail(self, times: int = 1, status: int = 500, headers: dict[str, str] | None = None, body: bytes = b"no") -> None:
         self.troubles += [lambda path, given: (status, headers or {}, body)] * times
@@ -71,7 +71,7 @@ class Services:
         given = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
         if handler.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded"):
             given |= {key: values[0] for key, values in parse_qs(body.decode()).items()}
-        self.asked.append((unquote(parts.path), given, {key.lower(): value for key, value in handler.headers.items()}))
+        self.requests.append((unquote(parts.path), given, {key.lower(): value for key, value in handler.headers.items()}))
         time.sleep(self.delay)
         for trouble in list(self.troubles):
             if (reply := trouble(parts.path, given)) is not None:
@@ -260,11 +260,11 @@ class Services:
             if "[doi]" in term:
                 dois = [part.split('"')[1] for part in term.split(" OR ")]
                 tails = [doi.rpartition("/")[2] for doi in dois]
-                found = [tail for tail in tails if tail.isdigit() and 0 < int(tail) < self.papers]
+                numbers = [tail for tail in tails if tail.isdigit() and 0 < int(tail) < self.papers]
             else:
-                found = [str(n) for n in range(1, self.papers)]
+                numbers = [str(n) for n in range(1, self.papers)]
             most = int(given["retmax"])
-            result = {"count": str(len(found)), "retmax": given["retmax"], "retstart": "0", "idlist": found[:most]}
+            result = {"count": str(len(numbers)), "retmax": given["retmax"], "retstart": "0", "idlist": numbers[:most]}
             return as_json({"header": {"type": "esearch", "version": "0.3"}, "esearchresult": result})
         numbers = [int(n) for n in given["id"].split(",") if 0 < int(n) < self.papers]
         if not numbers:

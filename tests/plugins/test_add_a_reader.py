@@ -1,4 +1,4 @@
-"""docs/add-a-reader.md, followed literally: every snippet of it runs, in a copy of the checkout and as a package."""
+"""docs/guides/add-a-reader.md, followed literally: every snippet of it runs, in a copy of the checkout and as a package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "add-a-reader.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "guides" / "add-a-reader.md").read_text("utf-8")
 SNIPPETS = dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', GUIDE, re.DOTALL))
 READER = "citewell/sources/title_table.py"
 

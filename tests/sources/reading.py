@@ -1,4 +1,4 @@
-"""What the tests of the XML readers share."""
+"""Helpers for the tests of readers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def taken(reader: Reader, data: bytes | Path, folder: Path | None = None) -> lis
         return list(reader.read(source))
 
 
-def papers(found: list[Paper | Context | Problem]) -> list[Paper]:
-    return [each for each in found if isinstance(each, Paper)]
+def papers(records: list[Paper | Context | Problem]) -> list[Paper]:
+    return [each for each in records if isinstance(each, Paper)]
 
 
-def problems(found: list[Paper | Context | Problem]) -> list[Problem]:
-    return [each for each in found if isinstance(each, Problem)]
+def problems(records: list[Paper | Context | Problem]) -> list[Problem]:
+    return [each for each in records if isinstance(each, Problem)]
 
 
 def recognised(path: Path) -> Reader | None:

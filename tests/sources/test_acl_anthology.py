@@ -1,4 +1,4 @@
-"""The ACL Anthology: papers under the Anthology's own ids, and the proceedings they stand in."""
+"""The ACL Anthology: papers with Anthology ids, and their proceedings."""
 
 from pathlib import Path
 
@@ -16,9 +16,9 @@ def volume(collection: str, number: str, inside: str) -> bytes:
 
 
 def test_a_paper() -> None:
-    found = taken(acl_anthology, FILE)
-    assert not problems(found)
-    paper = papers(found)[1]
+    records = taken(acl_anthology, FILE)
+    assert not problems(records)
+    paper = papers(records)[1]
     assert paper.title == "Parsing Klingon in O(n^3) time: really"
     assert paper.abstract == "We parse tlhIngan. It works; see https://example.org."
     assert paper.authors == ["Worf Mogh", "Spock"]
@@ -53,7 +53,7 @@ def test_the_front_matter_is_the_proceedings() -> None:
         ("2020.acl", "main", "7", "acl:2020.acl-main.7"),
     ],
 )
-def test_ids_follow_the_rule_where_no_address_gives_them(
+def test_ids_without_an_address_follow_the_numbering_scheme(
     tmp_path: Path, collection: str, number: str, paper: str, identifier: str
 ) -> None:
     data = volume(collection, number, f'<paper id="{paper}"><title>T</title></paper>')
@@ -63,36 +63,36 @@ def test_ids_follow_the_rule_where_no_address_gives_them(
 def test_bad_records_are_problems_with_their_line(tmp_path: Path) -> None:
     inside = '<paper id="1"/>\n<paper id="2"><title>T</title></paper>\n<paper id="3"><title>A < B</title></paper>\n'
     inside += '<paper id="4"><title>U</title><url>P16-2004</url></paper>\n<paper id="5"><title>V</title></paper>\n'
-    found = taken(acl_anthology, volume("P16", "1", inside), tmp_path)
-    assert [paper.ids for paper in papers(found)] == [["acl:P16-1002"], ["acl:P16-1005"]]
-    assert [paper.year for paper in papers(found)] == [2019, 2019]
-    assert [problem.line for problem in problems(found)] == [3, 5, 6]
+    records = taken(acl_anthology, volume("P16", "1", inside), tmp_path)
+    assert [paper.ids for paper in papers(records)] == [["acl:P16-1002"], ["acl:P16-1005"]]
+    assert [paper.year for paper in papers(records)] == [2019, 2019]
+    assert [problem.line for problem in problems(records)] == [3, 5, 6]
 
 
-def test_what_one_volume_says_is_not_said_of_the_next(tmp_path: Path) -> None:
+def test_metadata_of_a_volume_does_not_leak_into_the_next(tmp_path: Path) -> None:
     first = volume("P16", "1", "").removesuffix(b"</collection>")
     second = (
         b'<volume id="2"><meta><booktitle>C & D</booktitle></meta><paper id="1"><title>T</title></paper></volume></collection>'
     )
-    found = taken(acl_anthology, first + second, tmp_path)
-    assert [(paper.venue, paper.year, paper.ids) for paper in papers(found)] == [("", None, ["acl:P16-2001"])]
-    assert len(problems(found)) == 1
+    records = taken(acl_anthology, first + second, tmp_path)
+    assert [(paper.venue, paper.year, paper.ids) for paper in papers(records)] == [("", None, ["acl:P16-2001"])]
+    assert len(problems(records)) == 1
 
 
 @pytest.mark.parametrize(
     ("head", "is_anthology"), [(FILE.read_bytes(), True), (b"<collection><record>", False), (b"<dblp>", False)]
 )
-def test_sniffing(head: bytes, is_anthology: bool) -> None:
+def test_detection(head: bytes, is_anthology: bool) -> None:
     assert acl_anthology.matches(head) == is_anthology
 
 
 @pytest.mark.realdata
 @needs_samples
-def test_every_paper_of_the_samples_is_taken() -> None:
+def test_every_paper_of_the_samples_is_read() -> None:
     for path in sorted((SAMPLES / "acl-anthology").glob("*.xml")):
-        found = taken(acl_anthology, path)
+        records = taken(acl_anthology, path)
         written = path.read_text("utf-8")
-        assert not problems(found)
-        assert len(found) == written.count("<paper ") + written.count("<frontmatter>")
-        assert all(paper.title and paper.authors and paper.year and paper.ids for paper in papers(found))
-        assert len({paper.ids[0] for paper in papers(found)}) == len(found)
+        assert not problems(records)
+        assert len(records) == written.count("<paper ") + written.count("<frontmatter>")
+        assert all(paper.title and paper.authors and paper.year and paper.ids for paper in papers(records))
+        assert len({paper.ids[0] for paper in papers(records)}) == len(records)

@@ -1,4 +1,4 @@
-"""arXiv's answers to queries."""
+"""Search results of the arXiv API."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ FILE = DATA / "arxiv_atom.xml"
 
 
 def test_entries_become_papers() -> None:
-    found = taken(arxiv_atom, FILE)
-    assert problems(found) == []
-    assert papers(found)[0] == Paper(
+    records = taken(arxiv_atom, FILE)
+    assert problems(records) == []
+    assert papers(records)[0] == Paper(
         title="Counting boats in the harbour of Malmö",
         abstract="We count boats, and gulls.",
         authors=["Mira Holt", "Jon Pike"],
@@ -31,18 +31,18 @@ def test_entries_become_papers() -> None:
             "url": "https://arxiv.org/abs/1903.01234",
         },
     )
-    assert (papers(found)[1].ids, papers(found)[1].venue) == (["arxiv:hep-th/9901001"], "arXiv")
+    assert (papers(records)[1].ids, papers(records)[1].venue) == (["arxiv:hep-th/9901001"], "arXiv")
 
 
-def test_complaints_and_broken_entries_cost_only_themselves(tmp_path: Path) -> None:
+def test_errors_and_broken_entries_do_not_affect_others(tmp_path: Path) -> None:
     written = FILE.read_text()
     complaint = "<entry><id>http://arxiv.org/api/errors#x</id><title>Error</title><summary>incorrect id</summary></entry>"
     broken = "<entry><id>http://arxiv.org/abs/1903.1</id><title>a & b</entry>"
-    found = taken(
+    records = taken(
         arxiv_atom, written.replace("<entry>", f"{complaint}{broken}<entry><id/></entry><entry>", 1).encode(), tmp_path
     )
-    assert len(papers(found)) == 2
-    reasons = [problem.reason for problem in problems(found)]
-    assert reasons[0] == "arXiv answered with an error: incorrect id"
+    assert len(papers(records)) == 2
+    reasons = [problem.reason for problem in problems(records)]
+    assert reasons[0] == "arXiv reports an error: incorrect id"
     assert reasons[-1] == "the entry has no arXiv id"
     assert len(reasons) == 3

@@ -1,4 +1,4 @@
-"""arXiv's harvest: one paper, however it is written down."""
+"""arXiv's harvest: the same paper in every format."""
 
 from pathlib import Path
 
@@ -47,20 +47,20 @@ def test_a_deleted_record_is_a_problem() -> None:
     assert 'status="deleted"' in FILE.read_text().splitlines()[(problem.line or 0) - 1]
 
 
-def test_bad_records_are_problems_and_the_rest_is_taken(tmp_path: Path) -> None:
+def test_bad_records_are_problems_and_the_others_are_read(tmp_path: Path) -> None:
     data = FILE.read_bytes().replace(b"<arXivRaw ", b"<arXivRaw <").replace(b"cs/0701001", b"someid")
     data = data.replace(b"<ListRecords>", b'<error code="badArgument">No.</error><ListRecords>')
-    found = taken(arxiv_oai, data, tmp_path)
-    assert [paper.title for paper in papers(found)] == ["A plain one"]
-    assert [problem.reason.partition(":")[0] for problem in problems(found)] == [
-        "arXiv answered with an error",
+    records = taken(arxiv_oai, data, tmp_path)
+    assert [paper.title for paper in papers(records)] == ["A plain one"]
+    assert [problem.reason.partition(":")[0] for problem in problems(records)] == [
+        "arXiv reports an error",
         "not well-formed XML",
         "arxiv",
         "the record has no arXiv id",
     ]
 
 
-def test_another_format_names_those_we_read(tmp_path: Path) -> None:
+def test_an_unsupported_format_names_the_supported_ones(tmp_path: Path) -> None:
     record = b"<record><header><identifier>oai:arXiv.org:0704.1</identifier></header><metadata><marc/></metadata></record>"
     (problem,) = problems(taken(arxiv_oai, b"<OAI-PMH>" + record + b"</OAI-PMH>", tmp_path))
     assert "harvest oai_dc, arXiv or arXivRaw" in problem.reason
@@ -68,9 +68,9 @@ def test_another_format_names_those_we_read(tmp_path: Path) -> None:
 
 def test_a_truncated_file(tmp_path: Path) -> None:
     data = FILE.read_bytes()
-    found = taken(arxiv_oai, data[: data.index(b"<arXiv ") + 300], tmp_path)
-    assert len(papers(found)) == 1
-    assert len(problems(found)) == 2
+    records = taken(arxiv_oai, data[: data.index(b"<arXiv ") + 300], tmp_path)
+    assert len(papers(records)) == 1
+    assert len(problems(records)) == 2
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_lines_of_authors(tmp_path: Path, line: str, names: list[str]) -> None:
         (b"<feed>oai:arXiv.org:1</feed>", False),
     ],
 )
-def test_sniffing(head: bytes, is_arxiv: bool) -> None:
+def test_detection(head: bytes, is_arxiv: bool) -> None:
     assert arxiv_oai.matches(head) == is_arxiv
 
 
@@ -108,7 +108,7 @@ def test_sniffing(head: bytes, is_arxiv: bool) -> None:
 @needs_samples
 def test_every_record_of_the_sample_is_a_paper() -> None:
     for path in (SAMPLES / "arxiv-oai").glob("*.xml"):
-        found = taken(arxiv_oai, path)
-        assert len(papers(found)) == len(found) == path.read_text("utf-8").count("<record>")
-        assert all(paper.title and paper.abstract and paper.authors and paper.year for paper in papers(found))
-        assert len({paper.ids[0] for paper in papers(found)}) == len(found)
+        records = taken(arxiv_oai, path)
+        assert len(papers(records)) == len(records) == path.read_text("utf-8").count("<record>")
+        assert all(paper.title and paper.abstract and paper.authors and paper.year for paper in papers(records))
+        assert len({paper.ids[0] for paper in papers(records)}) == len(records)

@@ -9,9 +9,9 @@ from citewell.sources import arxiv_snapshot
 
 
 def test_a_paper() -> None:
-    found = taken(arxiv_snapshot, DATA / "arxiv_snapshot.jsonl")
-    assert not problems(found)
-    paper, older = papers(found)
+    result = taken(arxiv_snapshot, DATA / "arxiv_snapshot.jsonl")
+    assert not problems(result)
+    paper, older = papers(result)
     assert (paper.title, paper.abstract) == ("On invented things with a long title", "We study $k$-things.")
     assert paper.authors == ["Jörg Müller", "Jane Doe", "Martin L. King Jr"]
     assert (paper.year, paper.date, paper.venue) == (2021, "2021-01-04", "J. Inv. 3 (2019) 101")
@@ -33,6 +33,6 @@ def test_lines_without_an_arxiv_id_and_odd_dates(tmp_path: Path) -> None:
         },
         {"id": "2101.00002", "title": "T", "versions": [{"created": "2021-01-04"}]},
     ]
-    found = taken(arxiv_snapshot, "\n".join(map(json.dumps, records)).encode(), tmp_path)
-    assert [each.line for each in problems(found)] == [1]
-    assert [each.date for each in papers(found)] == ["2021-02-03", "2021-01-04"]
+    result = taken(arxiv_snapshot, "\n".join(map(json.dumps, records)).encode(), tmp_path)
+    assert [each.line for each in problems(result)] == [1]
+    assert [each.date for each in papers(result)] == ["2021-02-03", "2021-01-04"]

@@ -1,4 +1,4 @@
-"""citewell's own lines: papers, contexts, and what a data set has beside them."""
+"""citewell's own lines: papers, contexts, and the other records of a data set."""
 
 import json
 import time
@@ -49,7 +49,7 @@ def test_a_paper() -> None:
     )
 
 
-def test_ids_of_no_scheme_belong_to_the_namespace_everywhere(tmp_path: Path) -> None:
+def test_ids_without_a_scheme_belong_to_the_namespace(tmp_path: Path) -> None:
     paper, context = read(
         tmp_path,
         {"id": "7", "title": "T", "references": ["8", "acm:10.1145/1"]},
@@ -60,7 +60,7 @@ def test_ids_of_no_scheme_belong_to_the_namespace_everywhere(tmp_path: Path) -> 
     assert (context.citing, context.cited) == ("set:7", [Reference(["set:8"])])
 
 
-def test_ids_that_are_given_stay(tmp_path: Path) -> None:
+def test_listed_ids_stay(tmp_path: Path) -> None:
     (paper,) = read(tmp_path, {"id": "7", "title": "T", "ids": ["other:7", "https://doi.org/10.9999/X", "9"]})
     assert paper.ids == ["other:7", "doi:10.9999/x", "set:9", "set:7"]
 
@@ -88,26 +88,26 @@ def test_fields_of_other_types(tmp_path: Path) -> None:
     assert paper.references == [Reference(["set:9"])]
 
 
-def test_what_sqlite_cannot_store_is_taken_out(tmp_path: Path) -> None:
+def test_characters_that_sqlite_cannot_store_are_removed(tmp_path: Path) -> None:
     (paper,) = read(
         tmp_path, '{"id": "7", "title": "a\\u0000b\\ud800c", "abstract": "two\\nlines", "extra": {"k\\u0000": "v\\udfff"}}'
     )
     assert (paper.title, paper.abstract, paper.extra) == ("abc", "two\nlines", {"k": "v"})
 
 
-def test_the_other_records_of_a_data_set_are_passed_over(tmp_path: Path) -> None:
+def test_other_records_of_a_data_set_are_skipped(tmp_path: Path) -> None:
     assert read(tmp_path, {"id": "p", "citing": "1", "cited": ["2"], "topic_sentence": "x", "text": "y"}) == []
     assert read(tmp_path, {"id": "e", "question": "x?", "documents": ["1"], "snippets": [], "split": "dev"}) == []
     paper = {"id": "1", "title": "T", "cited": 3, "question": "a field that some paper has"}
     assert read(tmp_path, paper)[0].extra == {"cited": "3", "question": "a field that some paper has"}
 
 
-def test_bad_lines_are_named(tmp_path: Path) -> None:
-    found = read(
+def test_bad_lines_are_reported(tmp_path: Path) -> None:
+    result = read(
         tmp_path, {"id": "1"}, '{"id": ', "", "[]", {"x": 1}, {"citing": "1", "cited": [], "text": "x"}, {"title": "Last"}
     )
-    assert [each.line for each in problems(found)] == [2, 4, 5, 6]
-    assert [each.title for each in papers(found)] == ["", "Last"]
+    assert [each.line for each in problems(result)] == [2, 4, 5, 6]
+    assert [each.title for each in papers(result)] == ["", "Last"]
 
 
 def test_simple_lines_are_fast(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_simple_lines_are_fast(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.slow
-def test_real_sets_are_read_whole(file: str, count: int, references: int) -> None:
-    found = taken(citewell_jsonl, SAMPLES.parent / "data" / f"{file}.jsonl.gz")
-    assert not problems(found)
-    assert len(found) == count
-    assert sum(len(each.references) for each in papers(found)) == references
+def test_real_sets_are_read_completely(file: str, count: int, references: int) -> None:
+    result = taken(citewell_jsonl, SAMPLES.parent / "data" / f"{file}.jsonl.gz")
+    assert not problems(result)
+    assert len(result) == count
+    assert sum(len(each.references) for each in papers(result)) == references

@@ -1,4 +1,4 @@
-"""Values of any type become what a record holds, or nothing."""
+"""Values of any type become valid field values, or empty ones."""
 
 import math
 
@@ -43,7 +43,7 @@ def test_markup(given: object, expected: str) -> None:
     assert clean.untagged(given) == expected
 
 
-def test_lines_keeps_what_can_be_stored() -> None:
+def test_lines_removes_only_unstorable_characters() -> None:
     assert clean.lines("one\n\n  two\ttabs\r\n") == "one\n\n  two\ttabs\r\n"
     assert clean.lines("a\x00\udfffb\n") == "ab\n"
 
@@ -88,7 +88,7 @@ def test_date(given: object, expected: str) -> None:
     assert clean.date(given) == expected
 
 
-def test_names_of_all_shapes() -> None:
+def test_names_in_all_forms() -> None:
     assert clean.names(
         [
             "Jane Doe",

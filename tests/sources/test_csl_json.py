@@ -1,4 +1,4 @@
-"""CSL-JSON and what Crossref makes of it."""
+"""CSL-JSON and the works of Crossref."""
 
 import json
 from pathlib import Path
@@ -19,9 +19,9 @@ def one(folder: Path, **fields: Any) -> Paper:
 
 
 def test_an_item() -> None:
-    found = taken(csl_json, DATA / "csl.json")
-    assert not problems(found)
-    paper = papers(found)[0]
+    records = taken(csl_json, DATA / "csl.json")
+    assert not problems(records)
+    paper = papers(records)[0]
     assert paper.title == "On invented things"
     assert paper.authors == ["Jörg Müller", "Anna van der Berg", "The Group"]
     assert (paper.year, paper.date, paper.venue) == (2019, "2019-05-17", "Journal of Made-up Inventions")
@@ -66,7 +66,7 @@ def test_dates(issued: object, year: int | None, date: str, tmp_path: Path) -> N
     assert (paper.year, paper.date) == (year, date)
 
 
-def test_nothing_given_is_dropped(tmp_path: Path) -> None:
+def test_no_field_is_dropped(tmp_path: Path) -> None:
     given = {
         "note": "see",
         "archive": "Here",
@@ -83,6 +83,6 @@ def test_nothing_given_is_dropped(tmp_path: Path) -> None:
 
 def test_a_bad_item_is_skipped(tmp_path: Path) -> None:
     written = '[{"id": "a", "type": "book", "title": "A"},\n{"id": "b", "type": "book"},\n"x",\n{"id": "c", "title": "C"}]'
-    found = taken(csl_json, written.encode(), tmp_path)
-    assert [each.title for each in papers(found)] == ["A", "C"]
-    assert [each.line for each in problems(found)] == [2, 3]
+    records = taken(csl_json, written.encode(), tmp_path)
+    assert [each.title for each in papers(records)] == ["A", "C"]
+    assert [each.line for each in problems(records)] == [2, 3]

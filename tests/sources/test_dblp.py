@@ -1,4 +1,4 @@
-"""DBLP: clean names and titles, whatever the DTD would have said."""
+"""DBLP: clean names and titles without the DTD."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ FILE = DATA / "dblp.xml"
 
 
 def test_an_article() -> None:
-    found = taken(dblp, FILE)
-    assert not problems(found)
-    paper = papers(found)[0]
+    records = taken(dblp, FILE)
+    assert not problems(records)
+    paper = papers(records)[0]
     assert paper.title == "On O(n2) Inventions"
     assert paper.authors == ["Jürgen Müller", "Émile Zola"]
     assert (paper.year, paper.date, paper.venue) == (2001, "2001-05", "J. Inv.")
@@ -29,20 +29,20 @@ def test_an_article() -> None:
     }
 
 
-def test_each_kind_of_publication_and_no_persons() -> None:
-    found = papers(taken(dblp, FILE))[1:]
-    assert [(paper.title, paper.extra["type"], paper.venue) for paper in found] == [
+def test_each_publication_type_without_people() -> None:
+    records = papers(taken(dblp, FILE))[1:]
+    assert [(paper.title, paper.extra["type"], paper.venue) for paper in records] == [
         ("Is it so?", "preprint", "CoRR"),
         ("Inventions '99, Proceedings", "proceedings", "INV"),
         ("And so on...", "paper-conference", "INV"),
         ("A Thesis", "thesis", "University of Nowhere"),
     ]
-    assert found[0].ids == ["dblp:journals/corr/abs-1701-00001", "arxiv:1701.00001"]
-    assert found[1].authors == ["Ed Itor"]
-    assert found[1].extra["isbn"] == "1-2-3"
+    assert records[0].ids == ["dblp:journals/corr/abs-1701-00001", "arxiv:1701.00001"]
+    assert records[1].authors == ["Ed Itor"]
+    assert records[1].extra["isbn"] == "1-2-3"
 
 
-def test_entities_are_known_without_any_doctype(tmp_path: Path) -> None:
+def test_entities_need_no_doctype(tmp_path: Path) -> None:
     data = b"<dblp><book key='a/b'><author>Kurt G&ouml;del</author><title>&Uuml;ber &amp; &mu;.</title></book></dblp>"
     (paper,) = papers(taken(dblp, data, tmp_path))
     assert (paper.title, paper.authors) == ("Über & μ", ["Kurt Gödel"])
@@ -51,26 +51,26 @@ def test_entities_are_known_without_any_doctype(tmp_path: Path) -> None:
 def test_bad_records_are_problems_with_their_line(tmp_path: Path) -> None:
     good = b"<article key='a/b'><title>T.</title></article>\n"
     bad = b"<article key='c/d'/>\n<book><title>A &evil; thing</title></book>\n<article><title></article>\n"
-    found = taken(dblp, b"<dblp>\n" + good + bad + good + b"</dblp>", tmp_path)
-    assert [paper.title for paper in papers(found)] == ["T", "T"]
-    assert [problem.line for problem in problems(found)] == [3, 4, 5]
+    records = taken(dblp, b"<dblp>\n" + good + bad + good + b"</dblp>", tmp_path)
+    assert [paper.title for paper in papers(records)] == ["T", "T"]
+    assert [problem.line for problem in problems(records)] == [3, 4, 5]
 
 
 def test_a_truncated_file(tmp_path: Path) -> None:
     data = FILE.read_bytes()
     cut = data.index(b"<inproceedings")
-    found = taken(dblp, data[: cut + 30], tmp_path)
-    assert len(papers(found)) == 3
-    assert [problem.line for problem in problems(found)] == [1 + data.count(b"\n", 0, cut)]
+    records = taken(dblp, data[: cut + 30], tmp_path)
+    assert len(papers(records)) == 3
+    assert [problem.line for problem in problems(records)] == [1 + data.count(b"\n", 0, cut)]
 
 
-def test_memory_does_not_grow_with_persons(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_people(tmp_path: Path) -> None:
     person = b'<www key="homepages/x"><author>P. Erson</author><title>Home Page</title></www>\n'
-    found = taken(dblp, b"<dblp>" + person * 120_000 + b"<book key='a/b'><title>T</title></book></dblp>", tmp_path)
-    assert [paper.title for paper in papers(found)] == ["T"]
-    assert not problems(found)
+    records = taken(dblp, b"<dblp>" + person * 120_000 + b"<book key='a/b'><title>T</title></book></dblp>", tmp_path)
+    assert [paper.title for paper in papers(records)] == ["T"]
+    assert not problems(records)
 
 
 @pytest.mark.parametrize(("head", "is_dblp"), [(FILE.read_bytes(), True), (b"<dblpperson>", False), (b"<article>", False)])
-def test_sniffing(head: bytes, is_dblp: bool) -> None:
+def test_detection(head: bytes, is_dblp: bool) -> None:
     assert dblp.matches(head) == is_dblp

@@ -66,13 +66,13 @@ def test_the_layout_of_json_does_not_matter(file: str, layout: str, tmp_path: Pa
         "blank lines": "\n\n  \n" + "\n\n".join(lines),
     }[layout]
     assert claims(written.encode()) == [FILES[file]]
-    found = taken(reader(FILES[file]), written.encode(), tmp_path)
+    result = taken(reader(FILES[file]), written.encode(), tmp_path)
     expected = taken(reader(FILES[file]), DATA / file)
     if FILES[file] != "citewell_jsonl" or layout not in ("pretty", "array", "array of lines"):
-        assert [each for each in found if not isinstance(each, Problem)] == [
+        assert [each for each in result if not isinstance(each, Problem)] == [
             each for each in expected if not isinstance(each, Problem)
         ]
-        assert len(problems(found)) == len(problems(expected)) + (layout == "after a bad line")
+        assert len(problems(result)) == len(problems(expected)) + (layout == "after a bad line")
 
 
 def records(file: str) -> list[Any]:
@@ -99,7 +99,7 @@ def test_records_of_few_fields() -> None:
     assert claims(b'{"paperId": null, "title": "T"}') == ["semantic_scholar"]
 
 
-def test_text_inside_values_convinces_nobody() -> None:
+def test_text_inside_values_does_not_affect_detection() -> None:
     titles = [
         "@article{a, title={B}}",
         "TY  - JOUR",
@@ -137,13 +137,13 @@ def test_text_inside_values_convinces_nobody() -> None:
         "\\documentclass{article}\n\\begin{document}\n@ home\n\\end{document}",
     ],
 )
-def test_other_files_are_nobodys(text: str) -> None:
+def test_other_files_have_no_reader(text: str) -> None:
     assert find_reader(text.encode()) is None
 
 
 @fuzz
 @given(st.data())
-def test_damage_makes_no_two_readers_claim_a_file(data: st.DataObject) -> None:
+def test_at_most_one_reader_claims_a_damaged_file(data: st.DataObject) -> None:
     file = data.draw(st.sampled_from(sorted(file for file in FILES if not file.endswith("xml"))))
     head = data.draw(mutations((DATA / file).read_bytes()[:4000]))
     assert len(claims(head)) <= 1

@@ -1,4 +1,4 @@
-"""Whatever happens to a file, a text or JSON reader gives records that can be stored, and problems; nothing else."""
+"""Damaged files: text and JSON readers give only problems and records that can be stored."""
 
 import copy
 import json
@@ -68,8 +68,8 @@ def test_anything_in_any_field(seed: str) -> None:
         for _ in range(data.draw(st.integers(1, 4))):
             _replace_one(record, data)
         written = json.dumps(record).encode()
-        for found in survives(reader(SEEDS[seed]), written, Path(folder)):
-            assert_storable(found)
+        for result in survives(reader(SEEDS[seed]), written, Path(folder)):
+            assert_storable(result)
 
     with tempfile.TemporaryDirectory() as folder:
         survives_any()

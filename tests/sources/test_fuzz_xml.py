@@ -1,4 +1,4 @@
-"""Whatever happens to a file, an XML reader gives records and problems, and each file finds one reader."""
+"""Damaged files: XML readers give only records and problems, and each file has one reader."""
 
 import tempfile
 from pathlib import Path
@@ -27,9 +27,9 @@ def test_damaged_files(name: str) -> None:
     @fuzz
     @given(mutations((DATA / SEEDS[name]).read_bytes()))
     def survives_any(data: bytes) -> None:
-        found = survives(reader(name), data, Path(folder))
-        assert not [each for each in found if isinstance(each, Problem) and each.reason.startswith("unexpected")]
-        assert all(each.line is None or each.line > 0 for each in found if isinstance(each, Problem))
+        result = survives(reader(name), data, Path(folder))
+        assert not [each for each in result if isinstance(each, Problem) and each.reason.startswith("unexpected")]
+        assert all(each.line is None or each.line > 0 for each in result if isinstance(each, Problem))
 
     with tempfile.TemporaryDirectory() as folder:
         survives_any()

@@ -1,4 +1,4 @@
-"""JATS: the whole record, the full text, and a context for each place where something is cited."""
+"""JATS: the complete record, the full text, and a context for each citation."""
 
 import re
 from pathlib import Path
@@ -15,9 +15,9 @@ HEAD = b"<front><article-meta><title-group><article-title>T</article-title></tit
 
 @pytest.fixture(scope="module")
 def paper() -> Paper:
-    found = taken(jats, FILE)
-    assert not problems(found)
-    return papers(found)[0]
+    records = taken(jats, FILE)
+    assert not problems(records)
+    return papers(records)[0]
 
 
 def body(paragraphs: str, references: int, folder: Path) -> Paper:
@@ -59,7 +59,7 @@ def test_the_bibliographic_record(paper: Paper) -> None:
     }
 
 
-def test_references_keep_what_identifies_them(paper: Paper) -> None:
+def test_references_keep_their_identifiers(paper: Paper) -> None:
     assert paper.references == [
         Reference(["doi:10.9999/first.1", "pmid:101"], "First things", 2001, ["A Alpha", "O Omega"]),
         Reference(["pmcid:102"], "Second things", 2002, ["B Beta"]),
@@ -98,9 +98,9 @@ def test_each_group_of_citations_is_one_context(paper: Paper) -> None:
 
 
 def test_each_article_of_a_set_is_a_paper_and_its_letters_are_not() -> None:
-    found = papers(taken(jats, FILE))
-    assert [paper.title for paper in found[1:]] == ["A correction"]
-    assert (found[1].year, found[1].extra["pages"], found[1].venue) == (2014, "e2", "Journal of Invented Results")
+    records = papers(taken(jats, FILE))
+    assert [paper.title for paper in records[1:]] == ["A correction"]
+    assert (records[1].year, records[1].extra["pages"], records[1].venue) == (2014, "e2", "Journal of Invented Results")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_sections_are_the_top_level_ones(tmp_path: Path) -> None:
     assert [context.section for context in paper.contexts] == ["", "Out"]
 
 
-def test_a_paragraph_of_ten_thousand_citations_is_no_trap(tmp_path: Path) -> None:
+def test_a_paragraph_of_ten_thousand_citations_takes_linear_time(tmp_path: Path) -> None:
     paper = body(f"<p>{'x '.join(cite(1) for _ in range(10_000))}</p>", 1, tmp_path)
     assert len(paper.contexts) == 10_000
     assert max(len(context.text) for context in paper.contexts) < 10_000
@@ -159,14 +159,14 @@ def test_archives_that_use_a_namespace(tmp_path: Path) -> None:
     assert [paper.title for paper in papers(taken(jats, data, tmp_path))] == ["T"]
 
 
-def test_an_article_without_title_or_front_is_a_problem_and_the_next_is_taken(tmp_path: Path) -> None:
+def test_an_article_without_title_or_front_is_a_problem(tmp_path: Path) -> None:
     empty = HEAD.replace(b"T<", b"<")
     data = (
         b"<set>\n<article/>\n<article>" + empty + b"</article>\n<article><p></article>\n<article>" + HEAD + b"</article></set>"
     )
-    found = taken(jats, data, tmp_path)
-    assert [paper.title for paper in papers(found)] == ["T"]
-    assert [problem.line for problem in problems(found)] == [2, 3, 4]
+    records = taken(jats, data, tmp_path)
+    assert [paper.title for paper in papers(records)] == ["T"]
+    assert [problem.line for problem in problems(records)] == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_an_article_without_title_or_front_is_a_problem_and_the_next_is_taken(tm
         (b"@article{x}", False),
     ],
 )
-def test_sniffing(head: bytes, is_jats: bool) -> None:
+def test_detection(head: bytes, is_jats: bool) -> None:
     assert jats.matches(head) == is_jats
 
 
@@ -189,9 +189,9 @@ def test_sniffing(head: bytes, is_jats: bool) -> None:
 @needs_samples
 def test_every_sample_is_a_paper() -> None:
     for path in sorted((SAMPLES / "jats").glob("*.xml")):
-        found = taken(jats, path)
-        assert not problems(found), path
-        (paper,) = papers(found)
+        records = taken(jats, path)
+        assert not problems(records), path
+        (paper,) = papers(records)
         written = path.read_text("utf-8")
         assert paper.title and paper.abstract and paper.authors and paper.year and paper.ids
         assert "digest" not in paper.abstract[:20].lower()

@@ -1,4 +1,4 @@
-"""LaTeX as a reader sees it in print."""
+"""LaTeX as it appears in print."""
 
 import pytest
 

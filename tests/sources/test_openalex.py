@@ -10,9 +10,9 @@ from citewell.sources import openalex
 
 
 def test_a_work() -> None:
-    found = taken(openalex, DATA / "openalex.jsonl")
-    assert not problems(found)
-    paper, older = papers(found)
+    records = taken(openalex, DATA / "openalex.jsonl")
+    assert not problems(records)
+    paper, older = papers(records)
     assert (paper.title, paper.abstract) == ("On invented things", "We study things and things more.")
     assert paper.authors == ["Jörg Müller", "Jane Doe"]
     assert (paper.year, paper.date, paper.venue) == (2019, "2019-05-17", "Journal of Made-up Inventions")
@@ -52,6 +52,6 @@ def test_hostile_abstracts_allocate_nothing(tmp_path: Path) -> None:
 def test_a_retraction_is_kept_and_other_entities_are_not_papers(tmp_path: Path) -> None:
     retracted = {"id": "https://openalex.org/W1", "title": "T", "is_retracted": True}
     author = {"id": "https://openalex.org/A1", "display_name": "X"}
-    found = taken(openalex, "\n".join(map(json.dumps, (retracted, author))).encode(), tmp_path)
-    assert papers(found)[0].extra == {"retracted": "yes"}
-    assert [each.line for each in problems(found)] == [2]
+    records = taken(openalex, "\n".join(map(json.dumps, (retracted, author))).encode(), tmp_path)
+    assert papers(records)[0].extra == {"retracted": "yes"}
+    assert [each.line for each in problems(records)] == [2]

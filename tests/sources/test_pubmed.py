@@ -1,4 +1,4 @@
-"""PubMed XML: articles and books, with what PubMed knows of what they cite."""
+"""PubMed XML: articles and books, with their references."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ FILE = DATA / "pubmed.xml"
 
 
 def test_an_article() -> None:
-    found = taken(pubmed, FILE)
-    assert not problems(found)
-    paper = papers(found)[0]
+    result = taken(pubmed, FILE)
+    assert not problems(result)
+    paper = papers(result)[0]
     assert paper.title == "Effects of in vitro H2O on thirst"
     assert paper.abstract == "Background: People are thirsty. Results: Water helps (p < 0.05)."
     assert paper.authors == ["Ann B Dry 3rd", "W Wet", "The Water Group"]
@@ -63,17 +63,17 @@ def test_bad_records_are_problems_with_their_line(tmp_path: Path) -> None:
     )
     bad = b"<PubmedArticle><MedlineCitation/></PubmedArticle>\n<PubmedArticle><Pmid></PubmedArticle>\n<PubmedBookArticle/>\n"
     gone = b"<DeleteCitation><PMID>1</PMID><PMID>2</PMID></DeleteCitation>\n"
-    found = taken(pubmed, b"<PubmedArticleSet>\n" + good + bad + good + gone + b"</PubmedArticleSet>", tmp_path)
-    assert [paper.title for paper in papers(found)] == ["T", "T"]
-    assert [problem.line for problem in problems(found)] == [3, 4, 5, 7]
-    assert "withdraws 2 records" in problems(found)[-1].reason
+    result = taken(pubmed, b"<PubmedArticleSet>\n" + good + bad + good + gone + b"</PubmedArticleSet>", tmp_path)
+    assert [paper.title for paper in papers(result)] == ["T", "T"]
+    assert [problem.line for problem in problems(result)] == [3, 4, 5, 7]
+    assert "withdraws 2 records" in problems(result)[-1].reason
 
 
 def test_a_truncated_file(tmp_path: Path) -> None:
     data = FILE.read_bytes()
-    found = taken(pubmed, data[: data.index(b"<PubmedBookArticle>") + 100], tmp_path)
-    assert len(papers(found)) == 2
-    assert len(problems(found)) == 1
+    result = taken(pubmed, data[: data.index(b"<PubmedBookArticle>") + 100], tmp_path)
+    assert len(papers(result)) == 2
+    assert len(problems(result)) == 1
 
 
 @pytest.mark.parametrize(
@@ -86,5 +86,5 @@ def test_a_truncated_file(tmp_path: Path) -> None:
         (b"<x><PubmedArticleSet>", False),
     ],
 )
-def test_sniffing(head: bytes, is_pubmed: bool) -> None:
+def test_detection(head: bytes, is_pubmed: bool) -> None:
     assert pubmed.matches(head) == is_pubmed

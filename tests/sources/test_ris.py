@@ -1,4 +1,4 @@
-"""RIS and MEDLINE tags from whichever program wrote them."""
+"""RIS and MEDLINE tags as different programs write them."""
 
 from pathlib import Path
 
@@ -16,9 +16,9 @@ def one(written: str, folder: Path) -> Paper:
 
 
 def test_a_journal_article() -> None:
-    found = taken(ris, DATA / "ris.ris")
-    assert not problems(found)
-    paper = papers(found)[0]
+    records = taken(ris, DATA / "ris.ris")
+    assert not problems(records)
+    paper = papers(records)[0]
     assert paper.title == "On invented things"
     assert paper.authors == ["Jörg Müller", "Martin L. King Jr.", "The Group"]
     assert (paper.year, paper.date, paper.venue) == (2019, "2019-05-17", "Journal of Made-up Inventions")
@@ -38,7 +38,7 @@ def test_a_journal_article() -> None:
     }
 
 
-def test_a_record_without_an_end_does_not_swallow_the_next() -> None:
+def test_a_record_without_an_end_does_not_absorb_the_next() -> None:
     _, unended, book = papers(taken(ris, DATA / "ris.ris"))
     assert (unended.title, unended.authors, unended.year) == ("A paper without an end", ["Jane Doe"], 2020)
     assert unended.ids == ["pmid:31234567"]
@@ -73,11 +73,11 @@ def test_medline_tags() -> None:
         ("TI  - T\nAU  - Wang, Wei\nAU  - Wang, Wei", "authors", ["Wei Wang", "Wei Wang"]),
     ],
 )
-def test_flavours(tags: str, field: str, expected: object, tmp_path: Path) -> None:
+def test_variants(tags: str, field: str, expected: object, tmp_path: Path) -> None:
     assert getattr(one(f"TY  - JOUR\n{tags}\nER  - \n", tmp_path), field) == expected
 
 
-def test_nothing_given_is_dropped(tmp_path: Path) -> None:
+def test_no_field_is_dropped(tmp_path: Path) -> None:
     paper = one(
         "TY  - RPRT\nTI  - T\nC1  - custom\nN1  - note one\nN1  - note two\nA2  - Roe, R.\nED  - Doe, J.\nER  - \n", tmp_path
     )
@@ -90,11 +90,11 @@ def test_loose_spacing_and_a_preamble(tmp_path: Path) -> None:
     assert (one(written, tmp_path).title, one(written, tmp_path).year) == ("Loose", 2001)
 
 
-def test_what_cannot_be_taken_is_named_once(tmp_path: Path) -> None:
+def test_unreadable_records_are_reported_once(tmp_path: Path) -> None:
     written = "TY  - JOUR\nTI  - A\nER  - \nAU  - Lost, L.\nTI  - Lost\n\nTY  - JOUR\nPY  - 2001\nER  - \nTY  - JOUR\nTI  - B\n"
-    found = taken(ris, written.encode(), tmp_path)
-    assert [each.title for each in papers(found)] == ["A", "B"]
-    assert [each.line for each in problems(found)] == [4, 7]
+    records = taken(ris, written.encode(), tmp_path)
+    assert [each.title for each in papers(records)] == ["A", "B"]
+    assert [each.line for each in problems(records)] == [4, 7]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
@@ -104,12 +104,12 @@ def test_encodings(encoding: str, tmp_path: Path) -> None:
     assert [each.title for each in papers(taken(ris, written, tmp_path))] == ["Über Ähren"]
 
 
-def test_a_record_beyond_the_bound_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_over_the_limit_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ris, "_MAX_RECORD", 10_000)
     written = "TY  - JOUR\nTI  - A\nAB  - " + "x\n" * 20_000 + "ER  - \nTY  - JOUR\nTI  - B\nER  - \n"
-    found = taken(ris, written.encode(), tmp_path)
-    assert [each.title for each in papers(found)] == ["B"]
-    assert "longer than" in problems(found)[0].reason
+    records = taken(ris, written.encode(), tmp_path)
+    assert [each.title for each in papers(records)] == ["B"]
+    assert "longer than" in problems(records)[0].reason
 
 
 def test_a_million_continuation_lines_take_linear_time(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Semantic Scholar in all its shapes describes the same papers."""
+"""All formats of Semantic Scholar describe the same papers."""
 
 import json
 import time
@@ -43,7 +43,7 @@ def test_the_graph_api() -> None:
     assert (paper.extra["type"], paper.extra["tldr"]) == ("JournalArticle", "Things.")
 
 
-def test_lists_of_references_hold_papers(tmp_path: Path) -> None:
+def test_reference_lists_contain_papers(tmp_path: Path) -> None:
     record = {"data": [{"contexts": [], "citedPaper": {"paperId": "1" * 40, "title": "Earlier things"}}]}
     assert one(record, tmp_path).title == "Earlier things"
 
@@ -99,7 +99,7 @@ def test_s2orc_with_annotations() -> None:
     ]
 
 
-def test_s2orc_with_the_bibliography_apart(tmp_path: Path) -> None:
+def test_s2orc_with_a_separate_bibliography(tmp_path: Path) -> None:
     record = json.loads((DATA / "s2orc.jsonl").read_text())
     content = record.pop("content")
     bibliography = {key: value for key, value in content["annotations"].items() if key.startswith("bib") and key != "bibref"}
@@ -162,7 +162,7 @@ def _every(step: int, length: int, count: int) -> list[dict[str, Any]]:
     return [{"start": number * step, "end": number * step + length, "ref_id": f"b{number}"} for number in range(count)]
 
 
-def test_annotations_that_overlap_or_lie_outside(tmp_path: Path) -> None:
+def test_overlapping_and_invalid_annotations(tmp_path: Path) -> None:
     everywhere = json.dumps([{"start": 0, "end": 2000}] * 1000 + [{"start": 5, "end": 10**12}])
     kinds = ("paragraph", "bibentry", "bibref", "sectionheader", "bibtitle", "title", "author")
     record = {"corpusid": 1, "content": {"text": "words " * 1000, "annotations": dict.fromkeys(kinds, everywhere)}}

@@ -1,4 +1,4 @@
-"""Files that mean harm, or were cut short: an error line, never a hang or a full memory."""
+"""Hostile and truncated files: one error line, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def test_a_line_without_end_is_a_problem_and_the_next_one_is_read(tmp_path: Path
         assert after == (2, b"after")
 
 
-def test_what_stands_before_the_cut_of_a_gzip_is_read(tmp_path: Path) -> None:
+def test_records_before_the_end_of_a_truncated_gzip_are_read(tmp_path: Path) -> None:
     whole = gzip.compress(PAPER * 50_000, mtime=0)
     (tmp_path / "papers.gz").write_bytes(whole[: len(whole) // 2])
     outcome = Library(tmp_path / "library").add([tmp_path / "papers.gz"])
     assert outcome.papers > 1000
-    assert "too early" in outcome.problems[-1].reason
+    assert "truncated" in outcome.problems[-1].reason
 
 
-def test_a_damaged_gzip_is_said(tmp_path: Path) -> None:
+def test_a_damaged_gzip_is_reported(tmp_path: Path) -> None:
     content = bytearray(gzip.compress(PAPER * 1000))
     content[20:40] = b"\x00" * 20
     (tmp_path / "papers.gz").write_bytes(content)
@@ -59,7 +59,7 @@ def bomb(path: Path, megabytes: int) -> Path:
     return path
 
 
-def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
+def test_a_gzip_bomb_is_rejected(tmp_path: Path) -> None:
     with Source(bomb(tmp_path / "bomb.gz", 100)) as source, pytest.raises(InputError, match="bomb"):
         list(source.lines())
 

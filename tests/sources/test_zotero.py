@@ -1,4 +1,4 @@
-"""Zotero's database: what is taken from it, and that it is read while Zotero writes."""
+"""Zotero's database: which items are read, also while Zotero writes."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def by_title(path: Path, **given: str) -> dict[str, Paper]:
 
 
 def test_items_become_papers(file: Path) -> None:
-    found = by_title(file)
-    assert found["Counting boats in the harbour"] == Paper(
+    records = by_title(file)
+    assert records["Counting boats in the harbour"] == Paper(
         title="Counting boats in the harbour",
         abstract="We count boats from photographs.",
         authors=["Mira Holt", "Jon Pike"],
@@ -53,20 +53,20 @@ def test_items_become_papers(file: Path) -> None:
             "note": "Read twice",
         },
     )
-    assert found["Gulls as a source of error"].venue == "Proceedings of the Gull Workshop"
-    assert found["Gulls as a source of error"].extra["citekey"] == "reis2017pinned"
-    assert (found["Piers"].authors, found["Piers"].year, found["Piers"].date) == (["Pier Society"], 2001, "")
-    assert (found["Tides"].ids, found["Tides"].date) == (["arxiv:2001.00007", "zotero:ITEM0004"], "2020-01")
-    assert (found["A talk"].authors, found["A talk"].year) == (["Lee Moss"], None)
-    assert "The group's paper" in found
+    assert records["Gulls as a source of error"].venue == "Proceedings of the Gull Workshop"
+    assert records["Gulls as a source of error"].extra["citekey"] == "reis2017pinned"
+    assert (records["Piers"].authors, records["Piers"].year, records["Piers"].date) == (["Pier Society"], 2001, "")
+    assert (records["Tides"].ids, records["Tides"].date) == (["arxiv:2001.00007", "zotero:ITEM0004"], "2020-01")
+    assert (records["A talk"].authors, records["A talk"].year) == (["Lee Moss"], None)
+    assert "The group's paper" in records
 
 
-def test_what_is_no_paper_stays_out(file: Path) -> None:
-    found = taken(zotero, file)
-    assert {paper.title for paper in papers(found)} == {
+def test_attachments_notes_and_deleted_items_are_left_out(file: Path) -> None:
+    records = taken(zotero, file)
+    assert {paper.title for paper in papers(records)} == {
         *("Counting boats in the harbour", "Gulls as a source of error", "Piers", "Tides", "A talk", "The group's paper")
     }
-    assert [problem.reason for problem in problems(found)] == ["item ITEM0010 has no title"]
+    assert [problem.reason for problem in problems(records)] == ["item ITEM0010 has no title"]
 
 
 def test_collections_and_tags(file: Path) -> None:
@@ -74,29 +74,29 @@ def test_collections_and_tags(file: Path) -> None:
     assert set(by_title(file, collection="Boats/Small ones", tag="Boats")) == {"Counting boats in the harbour"}
     assert by_title(file, tag="fish") == {}
     for name in ("Fish", "In the bin"):
-        with pytest.raises(CitewellError, match=f"no collection called '{name}'; there are: Boats, Boats/Small ones"):
+        with pytest.raises(CitewellError, match=f"no collection called '{name}'; its collections: Boats, Boats/Small ones"):
             by_title(file, collection=name)
 
 
-def test_collections_that_run_in_circles_are_left_out() -> None:
+def test_cyclic_collections_are_left_out() -> None:
     rows: list[tuple[int, int | None, str]] = [(1, None, "a"), (2, 1, "b"), (3, 4, "c"), (4, 3, "d"), (5, 9, "e")]
     assert collection_paths(rows) == {1: "a", 2: "a/b"}
 
 
-def test_keys_of_better_bibtex(file: Path) -> None:
+def test_citation_keys_of_better_bibtex(file: Path) -> None:
     better_bibtex(file.with_name("better-bibtex.sqlite"), {1: "holt2015counting", 2: "reis2017", 5: "moss"})
-    found = by_title(file)
-    assert found["Counting boats in the harbour"].extra["citekey"] == "holt2015counting"
-    assert found["Gulls as a source of error"].extra["citekey"] == "reis2017pinned", "what is pinned counts"
-    assert found["A talk"].id == "moss", "a paper without an identifier goes by its key"
+    records = by_title(file)
+    assert records["Counting boats in the harbour"].extra["citekey"] == "holt2015counting"
+    assert records["Gulls as a source of error"].extra["citekey"] == "reis2017pinned", "what is pinned counts"
+    assert records["A talk"].id == "moss", "a paper without an identifier goes by its key"
     file.with_name("better-bibtex.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     damaged = list(items(file))
-    assert "better-bibtex.sqlite beside it is left out" in problems(damaged)[0].reason
+    assert "better-bibtex.sqlite cannot be read" in problems(damaged)[0].reason
     assert len(papers(damaged)) == 6
 
 
 @pytest.mark.parametrize("journal", ["delete", "wal"])
-def test_it_is_read_while_zotero_has_it_locked(journal: str, tmp_path: Path) -> None:
+def test_a_locked_database_is_read(journal: str, tmp_path: Path) -> None:
     path = tmp_path / "zotero.sqlite"
     running = make(path, journal)
     running.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -110,9 +110,9 @@ def test_it_is_read_while_zotero_has_it_locked(journal: str, tmp_path: Path) -> 
     with pytest.raises(sqlite3.OperationalError, match="locked"):
         sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=0).execute("SELECT count(*) FROM items").fetchone()
     before = [sha256(each.read_bytes()).hexdigest() for each in sorted(tmp_path.iterdir())]
-    found = by_title(path)
-    assert {"Written last", "Piers"} <= found.keys(), "what is committed is there, what is not is not"
-    assert "Not yet" not in found
+    records = by_title(path)
+    assert {"Written last", "Piers"} <= records.keys(), "what is committed is there, what is not is not"
+    assert "Not yet" not in records
     assert [sha256(each.read_bytes()).hexdigest() for each in sorted(tmp_path.iterdir())] == before, "nothing is touched"
     running.execute("COMMIT")
     assert "Written last" not in by_title(path)
@@ -120,15 +120,15 @@ def test_it_is_read_while_zotero_has_it_locked(journal: str, tmp_path: Path) -> 
     running.close()
 
 
-def test_other_databases_are_told_off(tmp_path: Path) -> None:
+def test_other_databases_are_rejected(tmp_path: Path) -> None:
     other = tmp_path / "other.sqlite"
     with sqlite3.connect(other) as db:
         db.execute("CREATE TABLE t (x)")
     db.close()
-    with pytest.raises(InputError, match="an SQLite file, but not Zotero's"):
+    with pytest.raises(InputError, match="an SQLite file, but not a Zotero database"):
         list(items(other))
     outcome = Library(tmp_path / "library").add([other])
-    assert "not Zotero's" in outcome.problems[0].reason
+    assert "not a Zotero database" in outcome.problems[0].reason
 
 
 def test_a_damaged_database_is_one_line(file: Path) -> None:
@@ -142,7 +142,7 @@ def test_a_damaged_database_is_one_line(file: Path) -> None:
         list(items(file))
 
 
-def test_damage_anywhere_ends_in_papers_or_in_one_line(file: Path) -> None:
+def test_any_damage_gives_papers_or_one_line(file: Path) -> None:
     whole = file.read_bytes()
     chance = random.Random(5)
     for _ in range(150):
@@ -165,7 +165,7 @@ def test_adding_it_like_any_other_file(file: Path, tmp_path: Path) -> None:
     assert Library(tmp_path / "other").add([packed]).papers == 6
 
 
-def test_of_zoteros_folder_only_the_database_is_read(file: Path, tmp_path: Path) -> None:
+def test_only_the_database_of_the_zotero_folder_is_read(file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "Zotero"
     (folder / "storage" / "ABCD").mkdir(parents=True)
     (folder / "storage" / "ABCD" / "refs.bib").write_text("@article{x, title={Not mine}}")
@@ -175,7 +175,7 @@ def test_of_zoteros_folder_only_the_database_is_read(file: Path, tmp_path: Path)
     assert (outcome.files, outcome.papers) == (1, 6)
 
 
-def test_an_item_that_was_mended_is_still_one_paper(file: Path, tmp_path: Path) -> None:
+def test_an_edited_item_stays_one_paper(file: Path, tmp_path: Path) -> None:
     library = Library(tmp_path / "library")
     library.add([file])
     with sqlite3.connect(file) as db:

@@ -1,4 +1,4 @@
-"""A database as Zotero 7 keeps it, with a few made-up items in it."""
+"""A Zotero 7 database with a few made-up items."""
 
 from __future__ import annotations
 
@@ -140,10 +140,10 @@ def add(db: sqlite3.Connection, number: int, item: dict[str, Any]) -> None:
 
 
 def _number(db: sqlite3.Connection, table: str, key: str, column: str, value: object) -> int:
-    found = db.execute(f"SELECT {key} FROM {table} WHERE {column} = ?", (value,)).fetchone()
-    if found is None:
+    row = db.execute(f"SELECT {key} FROM {table} WHERE {column} = ?", (value,)).fetchone()
+    if row is None:
         return int(db.execute(f"INSERT INTO {table} ({column}) VALUES (?) RETURNING {key}", (value,)).fetchone()[0])
-    return int(found[0])
+    return int(row[0])
 
 
 def better_bibtex(path: Path, keys: dict[int, str]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from citewell.text.accents import accented
+from citewell.text.accents import decode_tex_accents
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from citewell.text.accents import accented
     ],
 )
 def test_accents(written: str, read: str) -> None:
-    assert accented(written) == read
+    assert decode_tex_accents(written) == read

@@ -1,4 +1,4 @@
-"""What becomes of words."""
+"""Text analysis: folding, tokens, stems, stop words."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_terms_survive_folding(text: str, expected: list[str]) -> None:
 
 
 def test_inflections_are_one_term() -> None:
-    found = terms("recommend recommends recommending Recommended")
-    assert list(found.values()) == [("recommend", 4)]
+    result = terms("recommend recommends recommending Recommended")
+    assert list(result.values()) == [("recommend", 4)]
 
 
 def test_a_token_with_a_digit_is_not_stemmed() -> None:
@@ -60,12 +60,12 @@ def test_threads_that_meet_the_same_new_words_agree() -> None:
     new = [f"fresh{number}word" for number in range(3000)]
     known = {word: term_hash(word.encode()) for word in new}  # a token that holds a digit is kept as it is
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(terms, [" ".join(new)] * 16))
-    for each in found:
+        result = list(pool.map(terms, [" ".join(new)] * 16))
+    for each in result:
         assert {word: term for term, (word, _) in each.items()} == known
 
 
-def test_words_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_word_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analysis, "_MOST_REMEMBERED", 100)
     for number in range(20):
         assert len(terms(" ".join(f"many{number}times{each}" for each in range(50)))) == 50

@@ -1,4 +1,4 @@
-"""From a paragraph with marked citations to the contexts of each."""
+"""The contexts of the citations in a paragraph."""
 
 import time
 
@@ -22,10 +22,10 @@ def test_a_text_without_sentences_gives_windows_of_bounded_length() -> None:
     count = 20_000
     spans = [(number * 8 + 4, number * 8 + 7, ONE) for number in range(count)]
     started = time.process_time()
-    found = citation_contexts("but [1] " * count, spans)
-    assert len(found) == count
-    assert max(len(each.text) for each in found) < 4000
-    assert all(each.text.count("TARGETCIT") == 1 for each in found)
+    contexts = citation_contexts("but [1] " * count, spans)
+    assert len(contexts) == count
+    assert max(len(each.text) for each in contexts) < 4000
+    assert all(each.text.count("TARGETCIT") == 1 for each in contexts)
     assert time.process_time() - started < 10
 
 

@@ -1,4 +1,4 @@
-"""Sentences without their citations: nothing is left that tells that there was one."""
+"""Removing citations leaves no trace of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FORMS = (
     " (for reviews, see OTHERCIT and OTHERCIT )",
     " ( OTHERCIT , p. 12)",
 )
-"""How citations that are no word of the sentence stand in papers."""
+"""Forms of citations that are not integral."""
 TRACES = {
     "two spaces": r"\s\s",
     "a space before a stop": r"\s[,.;:)\]]",
@@ -51,7 +51,7 @@ TRACES = {
 
 _FORM = re.compile(r" ?(?:\([^()\[\]]*OTHERCIT[^()\[\]]*\)|\[[^()\[\]]*OTHERCIT[^()\[\]]*\])")
 _CONTENT = re.compile(r"\d|(?!OTHERCIT)\b\w*[A-Z]")
-"""What is no lead to a citation, but says something of its own."""
+"""Text in brackets that does not introduce a citation."""
 
 plain_words = st.lists(
     st.sampled_from("boats gulls tides harbours count move slowly large grey nearby".split()), min_size=5, max_size=14
@@ -59,12 +59,10 @@ plain_words = st.lists(
 
 
 @given(plain_words, st.data())
-def test_a_citation_leaves_nothing_behind(words: list[str], data: st.DataObject) -> None:
+def test_a_citation_is_removed_without_a_trace(words: list[str], data: st.DataObject) -> None:
     sentence = f"The {' '.join(words)} (Figure 2), early."
     ends = [
-        found.end()
-        for found in re.finditer(r"\b[a-z]+\b(?! \()", sentence)
-        if "(" not in sentence[found.start() - 1 : found.end()]
+        word.end() for word in re.finditer(r"\b[a-z]+\b(?! \()", sentence) if "(" not in sentence[word.start() - 1 : word.end()]
     ]
     places = sorted(data.draw(st.sets(st.sampled_from([at for at in ends if at > 5]), min_size=1, max_size=3)), reverse=True)
     cited = sentence
@@ -85,7 +83,7 @@ def test_a_citation_leaves_nothing_behind(words: list[str], data: st.DataObject)
         ("Boats ( n = 4 ) drift , slowly .", "Boats (n = 4) drift, slowly."),
     ],
 )
-def test_what_else_stands_in_the_brackets_stays(cited: str, left: str) -> None:
+def test_other_text_in_the_brackets_stays(cited: str, left: str) -> None:
     assert remove_citations(cited) == left
 
 
@@ -99,18 +97,18 @@ def test_what_else_stands_in_the_brackets_stays(cited: str, left: str) -> None:
         "This is shown in [ OTHERCIT ] and elsewhere.",
     ],
 )
-def test_a_citation_that_is_a_word_is_told(sentence: str) -> None:
+def test_integral_citations(sentence: str) -> None:
     assert has_integral_citation(sentence)
     assert not of_sentences([sentence], "").judged[0]
 
 
-def test_one_that_is_none_is_not() -> None:
+def test_citations_that_are_not_integral() -> None:
     assert not has_integral_citation("Boats OTHERCIT drift, and gulls ( OTHERCIT ) do not.")
     assert not has_integral_citation("Boats drift by night.")
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_tidied_once_for_all(text: str) -> None:
+def test_tidying_is_idempotent(text: str) -> None:
     assert remove_citations(remove_citations(text)) == remove_citations(text)
     assert not has_citation(remove_citations(f"{text} OTHERCIT {text}"))
 
@@ -118,20 +116,20 @@ def test_any_text_is_tidied_once_for_all(text: str) -> None:
 @pytest.fixture(scope="module")
 def elife() -> list[tuple[str, bool]]:
     """Sentences of real papers with their marks, and whether they cite."""
-    found = []
+    result = []
     with gzip.open(ELIFE / "paragraphs.jsonl.gz", "rt") as lines:
         for line in islice(lines, 0, 24_000, 12):
             sentences = split_sentences(json.loads(line)["text"])
             passage = of_sentences(sentences, "")
             for sentence, cites, judged in zip(sentences, passage.cites, passage.judged, strict=True):
-                found += [(sentence, bool(cites))] if judged else []
-    return found
+                result += [(sentence, bool(cites))] if judged else []
+    return result
 
 
 @pytest.mark.realdata
 @pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
 @pytest.mark.slow
-def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not(elife: list[tuple[str, bool]]) -> None:
+def test_traces_are_equally_rare_with_and_without_citations(elife: list[tuple[str, bool]]) -> None:
     texts = {kind: [remove_citations(text) for text, cites in elife if cites is kind] for kind in (True, False)}
     assert min(map(len, texts.values())) > 3000
     for name, pattern in TRACES.items():
@@ -142,7 +140,7 @@ def test_traces_are_as_rare_where_papers_cite_as_where_they_do_not(elife: list[t
 @pytest.mark.realdata
 @pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
 @pytest.mark.slow
-def test_nothing_can_be_learned_from_where_a_citation_stood(elife: list[tuple[str, bool]]) -> None:
+def test_a_classifier_cannot_tell_where_a_citation_was(elife: list[tuple[str, bool]]) -> None:
     """Into every other sentence that does not cite goes a citation as papers write it; shapes alone must not tell which."""
     forms = [form[0] for text, cites in elife if cites for form in _FORM.finditer(text) if not _CONTENT.search(form[0])]
     plain = [text for text, cites in elife if not cites and text.endswith(".")]

@@ -1,4 +1,4 @@
-"""Key terms: what a text says more often than chance."""
+"""Key terms: terms more frequent than chance."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Library:
 
 
 def test_rare_words_come_first_and_unknown_ones_never() -> None:
-    found = key_terms({1: ("common", 2), 2: ("rare", 2), 3: ("unknown", 9)}, Library(), 10)
-    assert list(found.values()) == [("rare", 1), ("common", 1)]
+    result = key_terms({1: ("common", 2), 2: ("rare", 2), 3: ("unknown", 9)}, Library(), 10)
+    assert list(result.values()) == [("rare", 1), ("common", 1)]
 
 
-def test_the_size_is_kept() -> None:
+def test_the_number_of_terms_is_limited() -> None:
     assert len(key_terms({1: ("common", 1), 2: ("rare", 1)}, Library(), 1)) == 1
 
 

@@ -1,4 +1,4 @@
-"""Sentences are found again by their offsets, in whatever section they stand."""
+"""The offsets of sentences point to their text in every section."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def text_of(paper: Paper, sentences: list[Sentence], section: str) -> str:
     return " ".join(sentence.text for sentence in sentences if sentence.section in (section, *named))
 
 
-def test_a_sentence_that_comes_twice_has_two_places() -> None:
+def test_a_repeated_sentence_has_two_offsets() -> None:
     sentences = [Sentence(text, "abstract") for text in split_sentences(ABSTRACT)]
     places = sentence_offsets(Paper("Boats", ABSTRACT), sentences)
     assert [ABSTRACT[begin:end] for _, begin, end in places] == [sentence.text for sentence in sentences]
@@ -49,7 +49,7 @@ def test_full_text_counts_within_its_own_section() -> None:
 
 
 @given(words, st.lists(words, max_size=5), st.lists(st.tuples(words, st.sampled_from(["", "title", "abstract", "1", BODY]))))
-def test_the_text_at_a_place_is_the_sentence(title: str, own: list[str], more: list[tuple[str, str]]) -> None:
+def test_the_text_at_the_offsets_is_the_sentence(title: str, own: list[str], more: list[tuple[str, str]]) -> None:
     paper = Paper(title, " ".join(own))
     sentences = [Sentence(text, "abstract") for text in split_sentences(paper.abstract)]
     sentences += [Sentence(text, section) for text, section in more]
@@ -58,7 +58,7 @@ def test_the_text_at_a_place_is_the_sentence(title: str, own: list[str], more: l
 
 
 @given(words.map(lambda text: text * 4))
-def test_the_sentences_of_an_abstract_follow_one_another(abstract: str) -> None:
+def test_sentences_of_an_abstract_are_in_order(abstract: str) -> None:
     sentences = [Sentence(text, "abstract") for text in split_sentences(abstract)]
     places = sentence_offsets(Paper("", abstract), sentences)
     assert all(before.end <= after.begin for before, after in pairwise(places))

@@ -1,4 +1,4 @@
-"""Sentences: cut where people cut, and none lost."""
+"""Sentence splitting agrees with people and loses no text."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from citewell.text.sentences import sentence_spans, split_sentences
         ["We sampled strains of E. coli at 37 C in the lab."],
     ],
 )
-def test_sentences_are_cut_where_people_cut_them(sentences: list[str]) -> None:
+def test_sentences_are_split_as_people_split_them(sentences: list[str]) -> None:
     assert split_sentences(" ".join(sentences)) == sentences
 
 
 @given(st.text(st.sampled_from("Ab p53.?!\"'()[]1, \n\t“”é"), max_size=80))
-def test_joined_they_give_the_text_back(text: str) -> None:
+def test_the_spans_cover_the_text(text: str) -> None:
     spans = sentence_spans(text)
     assert "".join(text[start:end] for start, end in spans) == text
     assert split_sentences(text) == [part for start, end in spans if (part := text[start:end].strip())]

@@ -20,12 +20,12 @@ def test_rare_words_and_long_terms_come_first() -> None:
     assert (3,) not in key_terms([[1, 2], [3], [4]], rarity, 3)
 
 
-def test_what_only_occurs_within_longer_terms_is_left_to_them() -> None:
+def test_words_that_occur_only_in_longer_terms_are_left_out() -> None:
     assert key_terms([[1, 2]], lambda word: 1.0, 5) == [(1, 2)]
     assert (1,) in key_terms([[1, 2], [1], [1]], lambda word: 1.0, 5), "it stands alone, too"
 
 
-def test_no_term_is_longer_than_is_wanted() -> None:
+def test_no_term_exceeds_the_maximum_length() -> None:
     assert max(map(len, key_terms([[1, 2, 3, 4]], lambda word: 4.0, 9, longest=2))) == 2
     assert key_terms([], lambda word: 1.0, 3) == []
     assert key_terms([[7]], lambda word: 2.0, 3) == [(7,)]
