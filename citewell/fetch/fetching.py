@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Protocol
 
 from citewell.errors import CitewellError
 from citewell.fetch import Line, Page, Service, Wanted, service
 from citewell.fetch.http import RefusedError
-from citewell.library.add import Progress, Skipped
+from citewell.library.add import Skipped
 from citewell.library.library import Library
 from citewell.library.lock import BusyError
 from citewell.papers import Context, Paper, Problem
+from citewell.progress import SILENT, Progress
 
 _FORGOTTEN = (400, 404, 410)
 """How services say that they do not know a cursor or a token."""
@@ -56,38 +56,12 @@ class Fetched:
             self.problems.append(Skipped(self.service, line, reason))
 
 
-class Watching(Progress, Protocol):
-    """Who watches a fetch."""
-
-    def fetching(self, service: str) -> None: ...
-
-    def fetched(self, papers: int, total: int | None) -> None: ...
-
-
-class _Unwatched:
-    """A fetch that nobody watches."""
-
-    def total(self, size: int) -> None: ...
-
-    def reading(self, file: str) -> None: ...
-
-    def read(self, position: int, records: int) -> None: ...
-
-    def indexing(self, papers: int) -> None: ...
-
-    def indexed(self, papers: int) -> None: ...
-
-    def fetching(self, service: str) -> None: ...
-
-    def fetched(self, papers: int, total: int | None) -> None: ...
-
-
 def fetch(
     library: Library,
     name: str,
     wanted: Wanted,
     line: Line,
-    watching: Watching | None = None,
+    progress: Progress = SILENT,
     outcome: Fetched | None = None,
 ) -> Fetched:
     """Fetch what is wanted from the service called `name` into the library; an `outcome` that is given is gone on with.
@@ -95,11 +69,11 @@ def fetch(
     >>> with open_line(service("crossref").SITE, email="me@example.org") as line:             # doctest: +SKIP
     ...     fetch(library, "crossref", Wanted("harbour photography", limit=50), line)
     """
-    outcome, watching = outcome or Fetched(name), watching or _Unwatched()
+    outcome = outcome or Fetched(name)
     asked = service(name)
-    watching.fetching(asked.SITE.title)
+    progress.start(f"fetching from {asked.SITE.title}", None, "papers")
     most = len(wanted.ids) + (wanted.limit if wanted.query or wanted.author else 0)
-    take(library, pages(asked, wanted, line, outcome), outcome, watching, most)
+    take(library, pages(asked, wanted, line, outcome), outcome, progress, most)
     outcome.requests, outcome.from_cache, outcome.notes = line.requests, line.remembered, line.notes
     return outcome
 
@@ -144,14 +118,14 @@ def _limited(searched: Iterator[Page], limit: int) -> Iterator[Page]:
             return
 
 
-def take(library: Library, found: Iterator[Page], outcome: Fetched, watching: Watching, most: int | None = None) -> None:
+def take(library: Library, found: Iterator[Page], outcome: Fetched, progress: Progress, most: int | None = None) -> None:
     """Take pages into the library as they come, `most` papers or fewer; an error does not cost what came before it."""
-    batch = _Batch(library, outcome, watching)
+    batch = _Batch(library, outcome)
     try:
         for page in found:
             gather(page, outcome, batch.add)
             expected = [count for count in (most, outcome.total) if count is not None]
-            watching.fetched(outcome.papers, min(expected, default=None))
+            progress.update(outcome.papers, min(expected, default=None))
             batch.commit_when_due()
     except CitewellError:
         batch.commit()
@@ -176,10 +150,9 @@ def gather(page: Page, outcome: Fetched, keep: Callable[[Paper | Context], None]
 class _Batch:
     """Records on their way into the library."""
 
-    def __init__(self, library: Library, outcome: Fetched, watching: Watching) -> None:
+    def __init__(self, library: Library, outcome: Fetched) -> None:
         self._library = library
         self._outcome = outcome
-        self._watching = watching
         self._records: list[Paper | Context] = []
         self._since = time.monotonic()
 
@@ -204,5 +177,5 @@ class _Batch:
                 time.sleep(0.5)
 
     def _take(self) -> None:
-        self._outcome.new_papers += self._library.take(self._records, self._watching).new_papers
+        self._outcome.new_papers += self._library.take(self._records).new_papers
         self._records, self._since = [], time.monotonic()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from citewell.arrays import DamagedFileError, map_arrays
 from citewell.library.index import manifest as manifests
 from citewell.library.index.graph import Graph
 from citewell.library.index.links import DIRECTIONS, Links
+from citewell.library.index.lookup import Places, find
 from citewell.library.index.manifest import Entry, Manifest
 from citewell.library.index.postings import BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, Postings
 from citewell.library.store import schema
@@ -30,7 +31,7 @@ class Segment:
     entry: Entry
     postings: Postings
     shadowed: Mask | None = None
-    """Which of its papers a newer segment has replaced; None where none is."""
+    """Which of its papers a newer segment has replaced; None if there are none."""
     _norms: dict[tuple[float, float, float], Float32Array] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -97,21 +98,7 @@ class Segment:
 
     def look_up(self, terms: IntArray) -> Places:
         """Where the postings of these terms (hashes) are."""
-        postings = self.postings
-        if not len(postings.terms):
-            nothing = np.zeros(len(terms), np.int64)
-            return Places(nothing, nothing, nothing - 1, nothing)
-        at = np.searchsorted(postings.terms, terms)
-        at[at == len(postings.terms)] = 0
-        known = postings.terms[at] == terms
-        starts = postings.starts[at].astype(np.int64)
-        ends = np.where(known, postings.starts[at + 1], starts).astype(np.int64)
-        rows = np.full(len(terms), -1, np.int64)
-        if len(postings.dense_terms):
-            row = np.searchsorted(postings.dense_terms, at)
-            row[row == len(postings.dense_terms)] = 0
-            rows = np.where(known & (postings.dense_terms[row] == at), row, -1)
-        places = Places(starts, ends, rows, np.where(known, postings.counts[at], 0).astype(np.int64))
+        at, places = find(self.postings, terms)
         return places if self.whole else places._replace(counts=self._live_counts(at, places))
 
     def _live_counts(self, at: IntArray, places: Places) -> IntArray:
@@ -167,17 +154,6 @@ class Segment:
         listed = self.postings.docs[start:end]
         at = np.minimum(listed.searchsorted(docs.astype(listed.dtype)), len(listed) - 1)
         return np.where(listed[at] == docs, self.postings.frequencies[start:end][at], 0).astype(np.int64)
-
-
-class Places(NamedTuple):
-    """Where a segment keeps the postings of each term of a query."""
-
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
-    """The dense row of each term, or -1."""
-    counts: npt.NDArray[np.int64]
-    """In how many papers that still count the term is."""
 
 
 class Index:
@@ -282,7 +258,7 @@ class Index:
 
 
 def _shadow(stack: list[Segment]) -> None:
-    """Let each segment know which of its papers newer ones speak for."""
+    """Mark in each segment the papers that newer segments have replaced."""
     newer = np.zeros(BLOCK, bool)
     for segment in reversed(stack):
         if len(stack) > 1:
@@ -293,7 +269,7 @@ def _shadow(stack: list[Segment]) -> None:
 
 
 def _laid_under(own: list[Segment], joined: list[Segment]) -> list[Segment]:
-    """The stack of a joined field: the own text's segments speak for the papers that the joined ones do not have."""
+    """The stack of a joined field: the own text's segments hold the papers that the joined ones do not have."""
     if not joined:
         return own
     has = np.zeros(BLOCK, bool)

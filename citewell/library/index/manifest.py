@@ -1,7 +1,7 @@
 """The manifest: which segment files make up the index, committed by one rename.
 
 Segments are immutable. A new manifest names the new ones and no longer names those that were merged; only when it has taken
-its name are the old files deleted. A reader holds what it has mapped, and one that comes in between reads the manifest again.
+its name are the old files deleted. A reader keeps what it has mapped; one that finds a file missing reads the manifest again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Entry(msgspec.Struct, frozen=True):
     field: str
     block: int
     papers: int
-    """How many papers it speaks for, removed ones included."""
+    """How many papers it lists, removed ones included."""
     texts: int
     """How many of them have a text in this field."""
     terms: int

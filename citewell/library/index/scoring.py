@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from citewell.library.index.index import Places
+from citewell.library.index import lookup
+from citewell.library.index.lookup import Places
 from citewell.library.index.postings import Postings
 
 Floats = npt.NDArray[np.float32]
@@ -54,6 +55,7 @@ def load_compiled() -> None:
     from citewell import kernels as compiled
 
     _compiled = compiled.accumulate
+    lookup.use_compiled(compiled.find_terms)
 
 
 def accumulate_in_numpy(scores: Floats, norms: Floats, postings: Postings, places: Places, weights: Floats) -> None:

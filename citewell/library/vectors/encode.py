@@ -6,7 +6,7 @@ papers has already (a donor) are taken from there. Of a large library the vector
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
@@ -24,6 +24,7 @@ from citewell.library.vectors.store import Floats, Numbers, Shelf, quantised, re
 from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
+from citewell.progress import SILENT, Progress
 from citewell.text.citation_contexts import near_mark
 
 SENTENCES = "sentences"
@@ -34,8 +35,6 @@ CHUNK = 2048
 """Papers encoded between two commits: enough to sort them by length, little to lose."""
 CONTEXTS = 4
 """Of what others say of a paper, or it of others, so many contexts are encoded, unless the encoder wants another number."""
-
-Report = Callable[[int], None]
 
 
 class Encodes(Protocol):
@@ -51,14 +50,12 @@ def encode(
     encoder: Encodes,
     text: str = "own",
     donors: Sequence[Path] = (),
-    start: Report = lambda papers: None,
-    report: Report = lambda papers: None,
+    progress: Progress = SILENT,
     limit: int = neighbours.LIMIT,
 ) -> int:
-    """Bring the shelf of one encoder and text up to date; returns how many papers were encoded anew.
+    """Compute the vectors of one encoder and text that are missing or out of date; returns how many papers were encoded.
 
-    `start` hears how many papers there are to look at, `report` how many have been done; and the same once more where more
-    than `limit` vectors get a neighbour index.
+    `donors` are libraries that may have some of these vectors already. More than `limit` vectors get a neighbour index.
     """
     if text not in TEXTS:
         raise CitewellError(f"papers have no text {text!r} to encode; there are {', '.join(TEXTS)}")
@@ -68,17 +65,17 @@ def encode(
         shelf = Shelf(library.folder, encoder.name, text)
         library.reload()
         files, papers = to_look_at(library.index, text, shelf.gone_through)
-        start(len(papers))
+        progress.start(f"encoding with {encoder.name}", len(papers), "papers")
         lenders = [Shelf(donor, encoder.name, text) for donor in donors]
         made = 0
         for at in range(0, len(papers), CHUNK):
             chunk = papers[at : at + CHUNK]
             made += _encode_chunk(library, encoder, text, shelf, lenders, chunk)
-            report(len(chunk))
+            progress.advance(len(chunk))
         if files != shelf.gone_through:
             shelf.finish(files)
         if text != SENTENCES:  # they are asked for by paper
-            neighbours.refresh(shelf, library.index.listed("own"), limit, start, report)
+            neighbours.refresh(shelf, library.index.listed("own"), limit, progress)
         remove_outdated(library.folder, encoder.name, text)
     return made
 

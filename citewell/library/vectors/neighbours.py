@@ -9,7 +9,6 @@ what it finds is for the caller to score. Where its files are missing or damaged
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from citewell import threads
 from citewell.arrays import DamagedFileError, checksum, map_arrays, write_arrays
 from citewell.library.vectors.store import NeighbourFiles, Numbers, Shelf
+from citewell.progress import SILENT, Progress
 
 LIMIT = 1_000_000
 """Up to so many vectors the scan is fast enough."""
@@ -30,7 +30,6 @@ _EXPANSION = 128
 _AT_ONCE = 4096
 
 Mask = npt.NDArray[np.bool_]
-Report = Callable[[int], None]
 
 
 class Neighbours:
@@ -72,7 +71,7 @@ class Neighbours:
         return np.asarray(self._graph.search(code, count, threads=1, dtype="i8").keys).astype(np.int64)
 
 
-def refresh(shelf: Shelf, live: Numbers, limit: int, start: Report, report: Report) -> bool:
+def refresh(shelf: Shelf, live: Numbers, limit: int, progress: Progress = SILENT) -> bool:
     """Make the index, or make it anew, where the shelf is large and much of it is not covered; returns whether it was made.
 
     `live` are the papers of the library. For the one process at a time that writes to the shelf.
@@ -90,13 +89,13 @@ def refresh(shelf: Shelf, live: Numbers, limit: int, start: Report, report: Repo
         graph = _new_graph(shelf.dimension)
     except ImportError:
         return False
-    start(count)
+    progress.start("indexing vectors", count, "papers")
     for part, mask in parts:
         rows = np.flatnonzero(mask)
         for at in range(0, len(rows), _AT_ONCE):
             some = rows[at : at + _AT_ONCE]
             graph.add(part.papers[some].astype(np.uint64), part.codes[some], threads=threads.count(), dtype="i8")
-            report(len(some))
+            progress.advance(len(some))
     papers = np.concatenate([part.papers[mask] for part, mask in parts])
     hashes = np.concatenate([part.hashes[mask] for part, mask in parts])
     order = np.argsort(papers)

@@ -25,6 +25,7 @@ from citewell.models import encoder
 from citewell.papers import Query
 from citewell.ranking.request import Request
 from citewell.retrieve.dense import Dense
+from tests.library.records import RecordedProgress
 from tests.library.vectors.test_vectors import add
 
 DIMENSION = 48
@@ -223,10 +224,11 @@ def test_a_large_library_gets_one_when_it_is_encoded(tmp_path: Path, monkeypatch
     monkeypatch.setattr(encoder, "load", lambda name: Scattered())
     library = Library(tmp_path / "library")
     add(library, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(600)])
-    begun: list[int] = []
-    done: list[int] = []
-    encode(library, Scattered(), start=begun.append, report=done.append, limit=LIMIT)
-    assert begun == [600, 600] and sum(done) == 1200
+    progress = RecordedProgress()
+    encode(library, Scattered(), progress=progress, limit=LIMIT)
+    steps = [call[1:] for call in progress.calls if call[0] == "start"]
+    assert steps == [("encoding with letters", 600, "papers"), ("indexing vectors", 600, "papers")]
+    assert sum(int(str(call[1])) for call in progress.calls if call[0] == "advance") == 1200
     built = Shelf(library.folder, "letters", "own").neighbours
     assert built is not None
     add(library, [{"id": "late", "title": "a late boat"}, {"id": "p5", "title": "boat 5", "abstract": "changed"}])
