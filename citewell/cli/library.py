@@ -152,7 +152,7 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
     """
     from citewell.cli.progress import TerminalProgress
     from citewell.library.vectors.status import at_work, encode_with_progress, follow, kept
-    from citewell.library.vectors.store import Shelf
+    from citewell.library.vectors.store import VectorStore
 
     if of_pipeline:
         _encode_for(library, of_pipeline, bool(name), as_json)
@@ -165,7 +165,7 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
         for encoder, of in wanted:
             follow(library, encoder, of, progress)
             made = encode_with_progress(library, encoder, of, progress)
-            count = Shelf(library.folder, encoder, of).count()
+            count = VectorStore(library.folder, encoder, of).count()
             done.append({"encoder": encoder, "text": of, "encoded": made, "vectors": count})
     if as_json:
         print_json(done)

@@ -14,7 +14,7 @@ from citewell.cli.library import _of_vectors
 from citewell.library import Library
 from citewell.library.trained_models import model_folder
 from citewell.library.vectors.status import VectorStatus
-from citewell.library.vectors.store import shelf_path
+from citewell.library.vectors.store import vectors_path
 from citewell.text.analysis import terms
 from citewell.train.save import save
 from tests.cli.test_commands import citewell
@@ -68,9 +68,9 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
     monkeypatch.setenv("CITEWELL_MODELS", str(tiny_models))
     monkeypatch.setenv("CITEWELL_BACKGROUND", "on")
     library = tmp_path / "library"
-    shelf = shelf_path(library, "citewell", "own+cited")
-    shelf.mkdir(parents=True)
-    (shelf / "manifest.json").write_text("{")
+    store = vectors_path(library, "citewell", "own+cited")
+    store.mkdir(parents=True)
+    (store / "manifest.json").write_text("{")
     done = citewell("add", tiny_file, library=library)
     assert "4 new" in done.stdout and SAYS not in done.stdout
     assert "vectors cannot be made" in done.stderr and done.stderr.count("\n") == 1

@@ -172,11 +172,12 @@ class Index:
         """All segment files."""
         self.graph = graph or Graph({})
         """The citations among the papers."""
-        self.shelves: dict[tuple[str, str], Any] = {}
-        """Vectors that retrieval has opened, by encoder and text."""
+        self.opened_vectors: dict[tuple[str, str], Any] = {}
+        """Vectors that are open, by encoder and text."""
         self.warnings = list(warnings)
         """What is damaged, one line each; the rest of the index works."""
         self._stacks = stacks
+        self._dates: dict[int, npt.NDArray[np.int32]] = {}
         self.blocks = sorted({block for _, block in stacks})
 
     @classmethod
@@ -244,10 +245,13 @@ class Index:
 
     def dates(self, block: int) -> npt.NDArray[np.int32]:
         """The date (yyyymmdd, 0 where unknown) of each number of a block."""
-        dates = np.zeros(BLOCK, np.int32)
-        for segment in self.stack(FIELDS[0], block):
-            dates[segment.postings.papers] = segment.postings.dates
-        return dates
+        if block not in self._dates:
+            dates = np.zeros(BLOCK, np.int32)
+            for segment in self.stack(FIELDS[0], block):
+                dates[segment.postings.papers] = segment.postings.dates
+            dates.setflags(write=False)
+            self._dates[block] = dates
+        return self._dates[block]
 
     def listed(self, name: str) -> npt.NDArray[np.int64]:
         """The numbers of all papers that a field has an entry for."""

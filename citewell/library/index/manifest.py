@@ -6,12 +6,12 @@ its name are the old files deleted. A reader keeps what it has mapped; one that 
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from citewell.errors import CitewellError
+from citewell.files import write_atomically
 from citewell.text import analysis
 
 FOLDER = "index"
@@ -64,16 +64,10 @@ def load(library: Path) -> Manifest:
 
 
 def commit(library: Path, manifest: Manifest) -> None:
-    """Make `manifest` the current one, durably, and delete what it no longer names."""
+    """Make `manifest` the current one, durably."""
     folder = library / FOLDER
     folder.mkdir(exist_ok=True)
-    temporary = folder / f"{FILE}.part"
-    with temporary.open("wb") as out:
-        out.write(msgspec.json.format(msgspec.json.encode(manifest)))
-        out.flush()
-        os.fsync(out.fileno())
-    temporary.rename(folder / FILE)
-    sync_folder(folder)
+    write_atomically(folder / FILE, msgspec.json.format(msgspec.json.encode(manifest)))
 
 
 def sweep(library: Path, manifest: Manifest) -> None:
@@ -82,13 +76,3 @@ def sweep(library: Path, manifest: Manifest) -> None:
     for path in (library / FOLDER).iterdir():
         if path.name not in named:
             path.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """See to it that what was renamed in a folder stays so even if the machine stops."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -20,7 +20,7 @@ from citewell.library.index.index import Index
 from citewell.library.index.postings import FIELDS, JOINED
 from citewell.library.library import Library
 from citewell.library.vectors import neighbours
-from citewell.library.vectors.store import Floats, Numbers, Shelf, quantised, remove_outdated, shelf_path
+from citewell.library.vectors.store import Floats, Numbers, VectorStore, quantised, remove_outdated, vectors_path
 from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
@@ -62,46 +62,46 @@ def encode(
     lock = lock_path(library.folder, encoder.name, text)
     lock.parent.mkdir(exist_ok=True)
     with FileLock(lock):
-        shelf = Shelf(library.folder, encoder.name, text)
+        store = VectorStore(library.folder, encoder.name, text)
         library.reload()
-        files, papers = to_look_at(library.index, text, shelf.gone_through)
+        files, papers = to_look_at(library.index, text, store.encoded_segments)
         progress.start(f"encoding with {encoder.name}", len(papers), "papers")
-        lenders = [Shelf(donor, encoder.name, text) for donor in donors]
+        lenders = [VectorStore(donor, encoder.name, text) for donor in donors]
         made = 0
         for at in range(0, len(papers), CHUNK):
             chunk = papers[at : at + CHUNK]
-            made += _encode_chunk(library, encoder, text, shelf, lenders, chunk)
+            made += _encode_chunk(library, encoder, text, store, lenders, chunk)
             progress.advance(len(chunk))
-        if files != shelf.gone_through:
-            shelf.finish(files)
+        if files != store.encoded_segments:
+            store.finish(files)
         if text != SENTENCES:  # they are asked for by paper
-            neighbours.refresh(shelf, library.index.listed("own"), limit, progress)
+            neighbours.refresh(store, library.index.listed("own"), limit, progress)
         remove_outdated(library.folder, encoder.name, text)
     return made
 
 
 def lock_path(library: Path, encoder: str, text: str) -> Path:
     """The lock of who encodes."""
-    shelf = shelf_path(library, encoder, text)
-    return shelf.with_name(f"{shelf.name}.lock")
+    store = vectors_path(library, encoder, text)
+    return store.with_name(f"{store.name}.lock")
 
 
 def missing(library: Library, encoder: str, text: str = "own") -> int:
     """How many papers may still lack their vector; 0 if none does."""
-    shelf = Shelf(library.folder, encoder, text)
-    files, papers = to_look_at(library.index, text, shelf.gone_through)
-    return 0 if files == shelf.gone_through else int(np.count_nonzero(shelf.known(papers) == 0))
+    store = VectorStore(library.folder, encoder, text)
+    files, papers = to_look_at(library.index, text, store.encoded_segments)
+    return 0 if files == store.encoded_segments else int(np.count_nonzero(store.known(papers) == 0))
 
 
-def to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[list[str], Numbers]:
+def to_look_at(index: Index, text: str, encoded_segments: Sequence[str]) -> tuple[list[str], Numbers]:
     """All segments of the text in the index, and the live papers of those that nobody has gone through."""
     segments = list(index.segments("own" if text == SENTENCES else text))
-    papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in gone_through)]
+    papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in encoded_segments)]
     return sorted(segment.entry.file for segment in segments), np.unique(np.concatenate(papers))
 
 
 def _encode_chunk(
-    library: Library, encoder: Encodes, text: str, shelf: Shelf, lenders: Sequence[Shelf], papers: Numbers
+    library: Library, encoder: Encodes, text: str, store: VectorStore, lenders: Sequence[VectorStore], papers: Numbers
 ) -> int:
     contexts = encoder.contexts if isinstance(encoder, ReadsPapers) else CONTEXTS
     if text == SENTENCES:
@@ -110,7 +110,7 @@ def _encode_chunk(
         texts = {num: [one] for num, one in paper_texts(library, text, papers.tolist(), contexts)}
     nums = np.array(sorted(texts), np.int64)
     hashes = np.array([_hash(texts[num]) for num in nums.tolist()], np.int64)
-    changed = shelf.known(nums) != hashes
+    changed = store.known(nums) != hashes
     nums, hashes = nums[changed], hashes[changed]
     if not len(nums):
         return 0
@@ -128,19 +128,19 @@ def _encode_chunk(
             codes, scales = np.zeros((len(nums), vectors.shape[1]), np.int8), np.zeros(len(nums), np.float32)
         codes[rest], scales[rest] = quantised(vectors)
     assert codes is not None
-    shelf.add(nums, hashes, codes, scales)
+    store.add(nums, hashes, codes, scales)
     return len(np.unique(nums[rest]))
 
 
 def _borrowed(
-    lenders: Sequence[Shelf], hashes: Numbers
+    lenders: Sequence[VectorStore], hashes: Numbers
 ) -> tuple[npt.NDArray[np.int8] | None, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
     """Vectors of the same texts from other libraries, and which were found."""
     codes: npt.NDArray[np.int8] | None = None
     scales = np.zeros(len(hashes), np.float32)
     lent = np.zeros(len(hashes), bool)
-    for shelf in lenders:
-        for segment, _ in shelf.segments():
+    for store in lenders:
+        for segment, _ in store.segments():
             order = np.argsort(segment.hashes)
             at = order[np.minimum(np.searchsorted(segment.hashes[order], hashes), len(order) - 1)]
             here = (segment.hashes[at] == hashes) & ~lent

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from citewell.library.library import Library
 from citewell.library.vectors.neighbours import Neighbours
-from citewell.library.vectors.store import Shelf, Vectors, quantised
+from citewell.library.vectors.store import Vectors, VectorStore, quantised
 from citewell.models import weights
 
 Codes = npt.NDArray[np.int8]
@@ -148,14 +148,14 @@ def open_vectors(library: Library, encoder: str, text: str) -> VectorSearch | No
     """The vectors of a library, opened once with its index; None where there are none."""
     index = library.index
     place = (f"{encoder} {weights.version(encoder)}", text)
-    opened: VectorSearch | None = index.shelves.get(place)
+    opened: VectorSearch | None = index.opened_vectors.get(place)
     if opened is None:
-        store = Shelf(library.folder, encoder, text)
+        store = VectorStore(library.folder, encoder, text)
         if not store.exists:
             return None
         live = index.listed("own")
-        parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in store.segments()]
-        opened = index.shelves[place] = VectorSearch(parts, Neighbours.open(store))
+        parts = [(segment, current & np.isin(segment.papers, live)) for segment, current in store.segments()]
+        opened = index.opened_vectors[place] = VectorSearch(parts, Neighbours.open(store))
     return opened
 
 
@@ -214,7 +214,7 @@ def load_compiled() -> None:
 
 
 def products_in_numpy(codes: Codes, query: Codes) -> npt.NDArray[np.int32]:
-    """SubPipeline-number inner products, some thousand vectors at a time so that their wider copies stay in the cache.
+    """Integer inner products, some thousand vectors at a time so that their wider copies stay in the cache.
 
     The products of two int8 vectors of up to a thousand components fit the 24 bits that single precision holds exactly.
     """

@@ -44,9 +44,9 @@ def open_vectors(library: Library, model: str) -> SentenceVectors | None:
     """The vectors of the library as it is now; None where they were not made."""
     path = _path(library, model)
     place = (path.name, _FOLDER)
-    if place not in library.index.shelves and path.exists():
-        library.index.shelves[place] = SentenceVectors(**map_arrays(path, path.stat().st_size))
-    found: SentenceVectors | None = library.index.shelves.get(place)
+    if place not in library.index.opened_vectors and path.exists():
+        library.index.opened_vectors[place] = SentenceVectors(**map_arrays(path, path.stat().st_size))
+    found: SentenceVectors | None = library.index.opened_vectors.get(place)
     return found
 
 

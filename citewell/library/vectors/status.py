@@ -21,7 +21,7 @@ from citewell.files import write_atomically
 from citewell.library.index.postings import JOINED
 from citewell.library.library import Library
 from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, encode, lock_path, to_look_at
-from citewell.library.vectors.store import Floats, Shelf, shelves
+from citewell.library.vectors.store import Floats, VectorStore, vector_stores
 from citewell.models import encoder as encoders
 from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
@@ -76,7 +76,7 @@ def vector_status(library: Library) -> list[VectorStatus]:
 def _vector_sets(library: Library) -> Iterator[tuple[str, str]]:
     wanted = kept()
     yield from wanted
-    yield from (pair for pair in shelves(library.folder) if pair[1] in TEXTS and pair not in wanted)
+    yield from (pair for pair in vector_stores(library.folder) if pair[1] in TEXTS and pair not in wanted)
 
 
 def _status(library: Library, name: str, text: str) -> VectorStatus:
@@ -84,24 +84,24 @@ def _status(library: Library, name: str, text: str) -> VectorStatus:
     papers = library.index.listed("own" if text in (*JOINED, SENTENCES) else text)
     busy = at_work(library, name, text)
     try:
-        shelf = Shelf(library.folder, name, text)
+        store = VectorStore(library.folder, name, text)
     except (CitewellError, DamagedFileError) as error:
         return VectorStatus(name, text, 0, len(papers), complete=False, at_work=busy, damage=str(error))
-    has = int(np.count_nonzero(shelf.known(papers)))
+    has = int(np.count_nonzero(store.known(papers)))
     progress = read_progress(library, name, text) if busy else None
     left = progress.seconds_left() if progress else None
-    return VectorStatus(name, text, has, len(papers), not _behind(library, shelf, text), busy, left)
+    return VectorStatus(name, text, has, len(papers), not _behind(library, store, text), busy, left)
 
 
-def _behind(library: Library, shelf: Shelf, text: str) -> bool:
+def _behind(library: Library, store: VectorStore, text: str) -> bool:
     """Whether the index has segments whose papers have not all been encoded."""
-    return shelf.gone_through != to_look_at(library.index, text, shelf.gone_through)[0]
+    return store.encoded_segments != to_look_at(library.index, text, store.encoded_segments)[0]
 
 
 def lacking(library: Library) -> list[tuple[str, str]]:
     """The vectors of `KEPT` that can be computed and are out of date, as the library is on disk now."""
     library.reload()
-    return [(name, text) for name, text in kept() if _behind(library, Shelf(library.folder, name, text), text)]
+    return [(name, text) for name, text in kept() if _behind(library, VectorStore(library.folder, name, text), text)]
 
 
 def kept() -> list[tuple[str, str]]:
