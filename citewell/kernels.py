@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float32]
+from citewell.types import Float32Array
 
 
 def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
@@ -22,15 +22,15 @@ def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
 
 @_compiled
 def accumulate(
-    scores: Floats,
-    norms: Floats,
+    scores: Float32Array,
+    norms: Float32Array,
     docs: npt.NDArray[np.uint16],
     frequencies: npt.NDArray[np.uint16],
     dense: npt.NDArray[np.uint8],
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
     rows: npt.NDArray[np.int64],
-    weights: Floats,
+    weights: Float32Array,
 ) -> None:
     """Add each term's BM25 share to the scores of a segment's papers; a paper whose norm is infinite gets nothing.
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from citewell.types import IntArray
+
 DIRECTIONS = ("cites", "cited_by")
 """From a paper to those it cites; from a paper to those that cite it."""
 BITS = {"cites": 8, "cited_by": 16}
 """How the store notes which links of a paper are out of date, next to the bits of its fields."""
-
-Numbers = npt.NDArray[np.int64]
 
 
 class Links(NamedTuple):
@@ -32,7 +32,7 @@ class Links(NamedTuple):
     """The papers at the other end, by number in the library, ascending for each paper."""
 
 
-def build(papers: Numbers, counts: Numbers, targets: Numbers) -> Links:
+def build(papers: IntArray, counts: IntArray, targets: IntArray) -> Links:
     """Links of papers whose targets stand one paper after the other."""
     starts = np.concatenate([[0], np.cumsum(counts)])
     return Links(papers.astype(np.uint16), starts.astype(np.uint32), targets.astype(np.int32))

@@ -20,12 +20,13 @@ from citewell.library.index.index import Index
 from citewell.library.index.postings import FIELDS, JOINED
 from citewell.library.library import Library
 from citewell.library.vectors import neighbours
-from citewell.library.vectors.store import Floats, Numbers, VectorStore, quantised, remove_outdated, vectors_path
+from citewell.library.vectors.store import VectorStore, quantised, remove_outdated, vectors_path
 from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
 from citewell.progress import SILENT, Progress
 from citewell.text.citation_contexts import near_mark
+from citewell.types import Float32Array, IntArray
 
 SENTENCES = "sentences"
 """The text of which a paper has a vector for each sentence."""
@@ -42,7 +43,7 @@ class Encodes(Protocol):
 
     name: str
 
-    def encode(self, texts: Sequence[str]) -> Floats: ...
+    def encode(self, texts: Sequence[str]) -> Float32Array: ...
 
 
 def encode(
@@ -93,7 +94,7 @@ def missing(library: Library, encoder: str, text: str = "own") -> int:
     return 0 if files == store.encoded_segments else int(np.count_nonzero(store.known(papers) == 0))
 
 
-def to_look_at(index: Index, text: str, encoded_segments: Sequence[str]) -> tuple[list[str], Numbers]:
+def to_look_at(index: Index, text: str, encoded_segments: Sequence[str]) -> tuple[list[str], IntArray]:
     """All segments of the text in the index, and the live papers of those that nobody has gone through."""
     segments = list(index.segments("own" if text == SENTENCES else text))
     papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in encoded_segments)]
@@ -101,7 +102,7 @@ def to_look_at(index: Index, text: str, encoded_segments: Sequence[str]) -> tupl
 
 
 def _encode_chunk(
-    library: Library, encoder: Encodes, text: str, store: VectorStore, lenders: Sequence[VectorStore], papers: Numbers
+    library: Library, encoder: Encodes, text: str, store: VectorStore, lenders: Sequence[VectorStore], papers: IntArray
 ) -> int:
     contexts = encoder.contexts if isinstance(encoder, ReadsPapers) else CONTEXTS
     if text == SENTENCES:
@@ -133,7 +134,7 @@ def _encode_chunk(
 
 
 def _borrowed(
-    lenders: Sequence[VectorStore], hashes: Numbers
+    lenders: Sequence[VectorStore], hashes: IntArray
 ) -> tuple[npt.NDArray[np.int8] | None, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
     """Vectors of the same texts from other libraries, and which were found."""
     codes: npt.NDArray[np.int8] | None = None
@@ -152,7 +153,7 @@ def _borrowed(
     return codes, scales, lent
 
 
-def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Floats:
+def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Float32Array:
     """For each paper the mean of the vectors of its texts, at length 1."""
     counts = [len(text.parts()) for text in texts]
     vectors = encoder.encode([part if part == text.own() else near_mark(part) for text in texts for part in text.parts()])
@@ -176,7 +177,7 @@ def paper_texts(library: Library, text: str, nums: list[int], contexts: int = CO
             yield num, found
 
 
-def sentence_texts(library: Library, papers: Numbers) -> dict[int, list[PaperText]]:
+def sentence_texts(library: Library, papers: IntArray) -> dict[int, list[PaperText]]:
     """The sentences of each paper that has any, as an encoder reads them."""
     found = library.store.quotable(papers.tolist()).items()
     return {num: [PaperText(abstract=sentence.text) for sentence in sentences] for num, sentences in found if sentences}

@@ -18,8 +18,9 @@ import numpy.typing as npt
 from citewell import threads
 from citewell.arrays import DamagedFileError, checksum, map_arrays, write_arrays
 from citewell.files import replaced
-from citewell.library.vectors.store import NeighbourFiles, Numbers, VectorStore
+from citewell.library.vectors.store import NeighbourFiles, VectorStore
 from citewell.progress import SILENT, Progress
+from citewell.types import IntArray, Mask
 
 LIMIT = 1_000_000
 """Up to this many vectors the scan is fast enough."""
@@ -29,13 +30,11 @@ _CONNECTIVITY = 32
 _EXPANSION = 128
 _AT_ONCE = 4096
 
-Mask = npt.NDArray[np.bool_]
-
 
 class Neighbours:
     """The neighbour index of a store, mapped."""
 
-    def __init__(self, graph: Any, papers: npt.NDArray[np.int32], hashes: Numbers) -> None:
+    def __init__(self, graph: Any, papers: npt.NDArray[np.int32], hashes: IntArray) -> None:
         self._graph = graph
         self._papers, self._hashes = papers, hashes
 
@@ -61,17 +60,17 @@ class Neighbours:
     def __len__(self) -> int:
         return len(self._papers)
 
-    def covers(self, papers: npt.NDArray[np.int32], hashes: Numbers) -> Mask:
+    def covers(self, papers: npt.NDArray[np.int32], hashes: IntArray) -> Mask:
         """Which of these papers, with vectors of the texts of these hashes, the index covers."""
         at = np.minimum(np.searchsorted(self._papers, papers), len(self._papers) - 1)
         return np.asarray((self._papers[at] == papers) & (self._hashes[at] == hashes))
 
-    def search(self, code: npt.NDArray[np.int8], count: int) -> Numbers:
+    def search(self, code: npt.NDArray[np.int8], count: int) -> IntArray:
         """About the `count` papers nearest to an int8 vector, some of which may no longer be covered."""
         return np.asarray(self._graph.search(code, count, threads=1, dtype="i8").keys).astype(np.int64)
 
 
-def refresh(store: VectorStore, live: Numbers, limit: int, progress: Progress = SILENT) -> bool:
+def refresh(store: VectorStore, live: IntArray, limit: int, progress: Progress = SILENT) -> bool:
     """Build the index if the store is large and much of it is not covered; returns whether it was built.
 
     `live` are the papers of the library. Only the process that writes to the store may call it.
@@ -103,7 +102,7 @@ def refresh(store: VectorStore, live: Numbers, limit: int, progress: Progress = 
     return True
 
 
-def _commit(store: VectorStore, graph: Any, papers: npt.NDArray[np.int32], hashes: Numbers) -> None:
+def _commit(store: VectorStore, graph: Any, papers: npt.NDArray[np.int32], hashes: IntArray) -> None:
     name = uuid4().hex[:12]
     covered_bytes, _ = write_arrays(_covered_file(store, name), {"papers": papers, "hashes": hashes})
     path = _graph_file(store, name)

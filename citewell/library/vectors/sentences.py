@@ -12,12 +12,12 @@ import numpy.typing as npt
 from citewell.arrays import map_arrays, write_arrays
 from citewell.library.library import Library
 from citewell.models import weights
+from citewell.types import Float32Array
 
 _FOLDER = "sentence-vectors"
 _PAPERS_AT_ONCE = 200
 
-Floats = npt.NDArray[np.float32]
-Encode = Callable[[Sequence[str]], Floats]
+Encode = Callable[[Sequence[str]], Float32Array]
 
 
 class SentenceVectors(NamedTuple):

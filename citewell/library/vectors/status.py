@@ -21,11 +21,12 @@ from citewell.files import write_atomically
 from citewell.library.index.postings import JOINED
 from citewell.library.library import Library
 from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, encode, lock_path, to_look_at
-from citewell.library.vectors.store import Floats, VectorStore, vector_stores
+from citewell.library.vectors.store import VectorStore, vector_stores
 from citewell.models import encoder as encoders
 from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
 from citewell.progress import SILENT, Progress
+from citewell.types import Float32Array
 
 KEPT = (("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited"))
 """The vectors that `citewell add` keeps up to date: encoder and text, in the order of computation."""
@@ -195,7 +196,7 @@ class _Noticed:
         self.asked = False
         self._encoder = encoder
 
-    def encode(self, texts: Sequence[str]) -> Floats:
+    def encode(self, texts: Sequence[str]) -> Float32Array:
         self.asked = True
         return self._encoder.encode(texts)
 
@@ -208,7 +209,7 @@ class _NoticedReader(_Noticed):
         assert isinstance(self._encoder, ReadsPapers)
         return self._encoder.contexts
 
-    def papers(self, papers: Sequence[PaperText]) -> Floats:
+    def papers(self, papers: Sequence[PaperText]) -> Float32Array:
         self.asked = True
         assert isinstance(self._encoder, ReadsPapers)
         return self._encoder.papers(papers)

@@ -25,6 +25,7 @@ from citewell.arrays import DamagedFileError, map_arrays, write_arrays
 from citewell.errors import CitewellError
 from citewell.files import write_atomically
 from citewell.models import weights
+from citewell.types import Float32Array, IntArray
 
 FOLDER = "vectors"
 _FILE = "manifest.json"
@@ -34,9 +35,6 @@ _VERSION = "@"
 _TRIES = 3
 _HEIGHT = 8
 """More segments than this are merged."""
-
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 
 class Vectors(NamedTuple):
@@ -80,7 +78,7 @@ class _Manifest(msgspec.Struct, rename={"encoded_segments": "gone_through"}):
     neighbours: NeighbourFiles | None = None
 
 
-def quantised(vectors: Floats) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+def quantised(vectors: Float32Array) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
     """Vectors as int8, the largest component of each 127, and the scale that brings each nearest to what it was.
 
     That scale (of least squares) leaves an error at right angles to the int8 vector: it makes no paper seem nearer or farther
@@ -154,7 +152,7 @@ class VectorStore:
             newer = np.union1d(newer, segment.papers)
         return segments
 
-    def known(self, papers: Numbers) -> Numbers:
+    def known(self, papers: IntArray) -> IntArray:
         """The hash of the text of each paper's first vector; 0 where it has none."""
         hashes = np.zeros(len(papers), np.int64)
         for segment in self._segments:
@@ -169,7 +167,7 @@ class VectorStore:
 
     # -- writing, by one process at a time --------------------------------------------------------------------------
 
-    def add(self, papers: Numbers, hashes: Numbers, codes: npt.NDArray[np.int8], scales: npt.NDArray[np.float32]) -> None:
+    def add(self, papers: IntArray, hashes: IntArray, codes: npt.NDArray[np.int8], scales: npt.NDArray[np.float32]) -> None:
         """Commit vectors."""
         order = np.argsort(papers, kind="stable")
         segment = Vectors(papers[order].astype(np.int32), hashes[order], codes[order], scales[order])
