@@ -179,12 +179,13 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
 
 def _encode_for(library: Library, name: str, of_encoder: bool, as_json: bool) -> None:
     """Compute what a pipeline needs."""
+    from citewell.cli.progress import TerminalProgress
     from citewell.pipeline.registry import pipeline
 
     if of_encoder:
         raise click.UsageError("give --encoder or --pipeline, not both")
-    with library:
-        pipeline(name).prepare(library)
+    with library, TerminalProgress() as progress:
+        pipeline(name).prepare(library, progress=progress)
     if as_json:
         print_json({"pipeline": name, "papers": len(library)})
     else:
