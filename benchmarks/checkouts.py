@@ -124,6 +124,12 @@ def pipeline(name: str) -> Any:
     return moved("pipeline", "citewell.pipeline.registry", "citewell.pipeline.pipeline", "citewell.pipeline")(name)
 
 
+def searcher(chosen: Any) -> Callable[[Any, Any], Any]:
+    """A function that answers a question with papers and two sentences of each."""
+    former = getattr(chosen, "search", None)
+    return former if former is not None else lambda library, query: chosen.suggest(library, query, 10, 2)
+
+
 def vector_search(codes: Any, scales: Any) -> Any:
     """Vectors in memory, opened for search as a library's are."""
     vectors = moved("Vectors", "citewell.library.vectors.store", "citewell.library.vectors")

@@ -27,20 +27,21 @@ def seconds_of(folder: Path, name: str, task: str, sample: int) -> tuple[int, li
 
     pipeline = checkouts.pipeline(name)
     checkouts.load_compiled()
+    answer = checkouts.searcher(pipeline) if task == "evidence" else pipeline.suggest
     queries = library_queries(folder, sample + _FIRST)
     wall, cpu = [], []
     with Library(folder) as library:
         for each in queries:
             if task == "local":
-                query = Query("local", each.title, each.abstract, each.context, exclude=(each.citing,))
+                query = Query("local", each.title, each.abstract, each.context, exclude=[each.citing])
             elif task == "global":
-                query = Query("global", each.title, each.abstract, exclude=(each.citing,))
+                query = Query("global", each.title, each.abstract, exclude=[each.citing])
             elif task == "paragraph":
-                query = Query("paragraph", each.title, each.abstract, each.context, exclude=(each.citing,))
+                query = Query("paragraph", each.title, each.abstract, each.context, exclude=[each.citing])
             else:
-                query = Query("evidence", context=each.context, exclude=(each.citing,))
+                query = Query("evidence", context=each.context, exclude=[each.citing])
             started, used = time.perf_counter(), time.process_time()
-            pipeline.search(library, query) if task == "evidence" else pipeline.suggest(library, query)
+            answer(library, query)
             wall.append(time.perf_counter() - started)
             cpu.append(time.process_time() - used)
         return len(library), wall[_FIRST:], cpu[_FIRST:]

@@ -178,6 +178,7 @@ class Index:
         """What is damaged, one line each; the rest of the index works."""
         self._stacks = stacks
         self._dates: dict[int, npt.NDArray[np.int32]] = {}
+        self._listed: dict[str, PaperNumbers] = {}
         self.blocks = sorted({block for _, block in stacks})
 
     @classmethod
@@ -253,12 +254,14 @@ class Index:
             self._dates[block] = dates
         return self._dates[block]
 
-    def listed(self, name: str) -> npt.NDArray[np.int64]:
-        """The numbers of all papers that a field has an entry for."""
-        found = [
-            segment.numbers() for block in self.blocks for segment in self.stack(name, block) if segment.entry.field == name
-        ]
-        return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+    def listed(self, name: str) -> PaperNumbers:
+        """The numbers of all papers that have a live entry in a field, ascending."""
+        if name not in self._listed:
+            segments = [each for each in self.segments(name) if each.entry.field == name]
+            numbers = np.sort(np.concatenate([np.zeros(0, np.int64), *(segment.numbers() for segment in segments)]))
+            numbers.setflags(write=False)
+            self._listed[name] = numbers
+        return self._listed[name]
 
 
 def _shadow(stack: list[Segment]) -> None:
