@@ -1,7 +1,8 @@
-"""The engines that are compared, each in a process of its own that builds its index and then answers when it is told to.
+"""The engines under comparison, each in its own process: it builds its index, then runs the passes that it is told to run.
 
-Every one gets the same papers and the same queries of distinct words, scores all of them with BM25 (k1 1.2, b 0.75), returns
-the best 1000, and uses one thread. Parsing queries is not counted for the peers, and is for citewell.
+Every engine gets the same papers and the same queries of distinct words, scores with BM25 (k1 1.2, b 0.75), returns the best
+1000, and uses one thread. Parsing the query counts for citewell and not for the others. citewell answers every query of every
+pass from a new request, so nothing that it remembers of a query is used again; `tests/benchmarks` checks this.
 """
 
 from __future__ import annotations
@@ -17,21 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import synthetic
+from benchmarks import checkouts, synthetic
 
 TOP = 1000
 
 Engine = tuple[dict[str, Any], dict[str, Callable[[], object]]]
-"""What building showed, and what can be timed: a pass over all queries, by name."""
+"""What the build showed, and what can be run by name: passes over all queries, and changes of the index."""
 
 
 def citewell(papers: int, queries: list[list[int]], folder: Path) -> Engine:
-    from citewell.collection.local import LocalCollection
     from citewell.library import Library
-    from citewell.library.index.scoring import load_compiled
     from citewell.papers import Query
-    from citewell.ranking.request import Request
-    from citewell.retrieve.bm25 import BM25
 
     source = folder / "papers.jsonl"
     synthetic.write_jsonl(source, papers)
@@ -39,43 +36,41 @@ def citewell(papers: int, queries: list[list[int]], folder: Path) -> Engine:
     wall, cpu = time.perf_counter(), time.process_time()
     library.add([source])
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    # The peaks of the process and of the one that builds segments for it, though they need not coincide.
+    # The peaks of this process and of the one that builds segments for it; they need not coincide.
     peak = sum(resource.getrusage(who).ru_maxrss * 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     source.unlink()
-    load_compiled()
-    stage = BM25(size=TOP)
-    requests = [Request(LocalCollection(library), Query(title=" ".join(map(synthetic.word, query)))) for query in queries]
-    best = stage.retrieve(requests[0])
-    touched = [_touched(library, request.query.title) for request in requests]
+    checkouts.merge_all(library)
+    checkouts.load_compiled()
+    titles = [" ".join(map(synthetic.word, query)) for query in queries]
+    rank = checkouts.bm25_ranker(library, TOP)
+    ranking = rank(Query(title=titles[0]))
     shown = {
         "index_seconds": cpu,
         "papers_per_second": papers / wall,
         "import_peak_bytes": peak,
         "library_bytes": library.info()["bytes"],
-        "touched_bytes": sum(part.nbytes for parts in touched for part in parts) / len(queries),
-        "best": [float(best.scores[0]), int(best.papers[0]) - 1],
+        "touched_bytes": sum(part.nbytes for title in titles for part in checkouts.touched(library, title)) / len(titles),
+        "best": [float(ranking.scores[0]), int(ranking.papers[0]) - 1],
     }
+    library.reload()
+    parts = [part for title in titles for part in checkouts.touched(library, title)]
+
+    def update() -> None:
+        """Add new versions of one paper in a hundred, so that a segment of every block is partly replaced."""
+        nonlocal parts
+        synthetic.write_updates(source, papers)
+        library.add([source])
+        source.unlink()
+        library.reload()
+        parts = [part for title in titles for part in checkouts.touched(library, title)]
+        library.reload()
+
+    library.reload()
     return shown, {
-        "answer": lambda: [stage.retrieve(request) for request in requests],
-        "read": lambda: [np.bitwise_or.reduce(part) for parts in touched for part in parts],
+        "answer": lambda: [rank(Query(title=title)) for title in titles],
+        "read": lambda: [np.bitwise_or.reduce(part) for part in parts],
+        "update": update,
     }
-
-
-def _touched(library: Any, text: str) -> list[Any]:
-    """The postings that a query touches, as they lie in memory; reading them once is the least that an answer can take."""
-    from citewell.text.analysis import terms
-
-    hashes = np.array(sorted(terms(text)), np.int64)
-    found = []
-    for segment in library.index.segments("own"):
-        places = segment.look_up(hashes)
-        for term in np.flatnonzero(places.counts):
-            here = slice(places.starts[term], places.ends[term])
-            if places.rows[term] >= 0:
-                found.append(segment.postings.dense[places.rows[term]])
-            else:
-                found += [segment.postings.docs[here], segment.postings.frequencies[here]]
-    return [part[: len(part) // 8 * 8].view(np.uint64) for part in found]
 
 
 def bm25s(papers: int, queries: list[list[int]], folder: Path) -> Engine:
@@ -90,8 +85,8 @@ def bm25s(papers: int, queries: list[list[int]], folder: Path) -> Engine:
     shown = {"index_seconds": time.process_time() - start}
     del rows
     tokens = [[names[word] for word in query] for query in queries]
-    found = retriever.retrieve(tokens[:1], k=TOP, show_progress=False, n_threads=1)
-    best = [float(found.scores[0][0]), int(found.documents[0][0])]
+    first = retriever.retrieve(tokens[:1], k=TOP, show_progress=False, n_threads=1)
+    best = [float(first.scores[0][0]), int(first.documents[0][0])]
     # Its compiled path takes a batch; that is the fastest way to call it.
     return {**shown, "best": best}, {"answer": lambda: retriever.retrieve(tokens, k=TOP, show_progress=False, n_threads=1)}
 
@@ -126,7 +121,7 @@ ENGINES = {"citewell": citewell, "bm25s (numba)": bm25s, "tantivy": tantivy}
 
 
 def main() -> None:
-    """Build, say what that showed, then time a pass for every line of standard input that names one."""
+    """Build, print what that showed, then run what each line of standard input names and print its CPU milliseconds a query."""
     name, papers, count, terms = sys.argv[1], *map(int, sys.argv[2:5])
     with tempfile.TemporaryDirectory() as folder:
         shown, passes = ENGINES[name](papers, synthetic.queries(count, terms), Path(folder))

@@ -1,11 +1,11 @@
 """Many clients at once: ``python -m benchmarks.load LIBRARY [--clients 50] [--seconds 60] [--pipeline fast] [--pause 0]``.
 
-Starts a server of its own on loopback. Each client asks for what to cite at a gap, waits for the answer, pauses, and asks of
-the next; with no pause, which is the default, so many requests are always under way. The gaps are the library's own contexts,
-each with the title and abstract of the paper that it stands in. Clients and server share the machine.
+Starts its own server on loopback. Each client asks what to cite at a gap, waits for the answer, pauses, and asks about the next
+gap; with no pause, which is the default, that many requests are always under way. The gaps are the library's own contexts, each
+with the title and abstract of its paper (`benchmarks/queries.py`): 5,000 at most, after which they repeat; the server keeps no
+answers. Clients and server share the machine.
 
-``--threads N`` asks without a server: threads of one process, each with the library opened for itself. That is why the server
-has processes instead.
+``--threads N`` asks without a server: threads of one process, each with the library opened for itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import json
 import os
 import resource
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -29,11 +28,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from citewell.library.index import scoring
-from citewell.library.library import Library
-from citewell.library.store import schema
-from citewell.papers import Query
-from citewell.pipeline.registry import pipeline as pipelines
+from benchmarks import checkouts
+from benchmarks.queries import library_queries
 
 _GAPS = 5_000
 _PATIENCE = 60.0
@@ -42,21 +38,15 @@ _FIRST_SECONDS = 3.0
 
 
 def bodies(library: Path, pipeline: str) -> list[bytes]:
-    """What is asked, in an order of no meaning."""
-    with sqlite3.connect(f"{(library / schema.FILE).absolute().as_uri()}?mode=ro", uri=True) as db:
-        rows = db.execute(
-            "SELECT text, title, abstract FROM contexts JOIN papers ON papers.num = citing"
-            " ORDER BY contexts.num * 7919 % 10007, contexts.num LIMIT ?",
-            (_GAPS,),
-        ).fetchall()
+    """The bodies of the requests, all different."""
     return [
-        json.dumps({"context": text, "title": title[:2000], "abstract": abstract[:50_000], "pipeline": pipeline}).encode()
-        for text, title, abstract in rows
+        json.dumps({"context": each.context, "title": each.title, "abstract": each.abstract, "pipeline": pipeline}).encode()
+        for each in library_queries(library, _GAPS)
     ]
 
 
 class Load:
-    """The clients of one run, and what they have seen."""
+    """The clients of one run, and what they measured."""
 
     def __init__(self, url: str, bodies: list[bytes], pause: float) -> None:
         self._url = url
@@ -91,7 +81,7 @@ class Load:
 
 
 class Connection:
-    """One connection that is kept open. By hand: a client library spends as much of the two cores as half an answer does."""
+    """One connection that is kept open. Written by hand: a client library takes as much CPU time as half an answer."""
 
     def __init__(self, url: str) -> None:
         place = urlsplit(url)
@@ -103,8 +93,8 @@ class Connection:
         if self._streams is None:
             self._streams = await asyncio.open_connection(self._host, self._port)
         reader, writer = self._streams
-        given = {"Host": self._host, "Content-Type": "application/json", "Content-Length": len(body)}
-        head = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+        headers = {"Host": self._host, "Content-Type": "application/json", "Content-Length": len(body)}
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         writer.write(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + body)
         lines = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         length = next(int(line.partition(b":")[2]) for line in lines if line.startswith(b"content-length:"))
@@ -112,7 +102,7 @@ class Connection:
 
 
 def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: float, workers: int) -> dict[str, Any]:
-    """Start a server, load it, stop it."""
+    """Start a server, put it under load, stop it."""
     command = [sys.executable, "-m", "citewell", "serve", "--no-open", "--port", "0", "--json", "--library", str(library)]
     command += ["--workers", str(workers)] if workers else []
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, "CITEWELL_BACKGROUND": "off"}) as server:
@@ -135,27 +125,30 @@ def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: 
         "pause": pause,
         "seconds": seconds,
         "answers": len(load.seconds),
-        "a second": len(load.seconds) / seconds,
+        "per second": len(load.seconds) / seconds,
         "errors": dict(load.errors),
         **dict(zip(names, quantiles, strict=True)),
-        "server's CPU a question": (usage.ru_utime + usage.ru_stime) / asked,
-        "clients' CPU a question": ours / asked,
+        "server CPU per request": (usage.ru_utime + usage.ru_stime) / asked,
+        "client CPU per request": ours / asked,
     }
 
 
 def in_threads(library: Path, threads: int, seconds: float, pipeline: str) -> float:
-    """Answers a second by threads of this process."""
+    """Answers per second by threads of this process."""
+    from citewell.library import Library
+    from citewell.papers import Query
+
     asked = iter([json.loads(body) for body in bodies(library, pipeline)] * 100)
     lock, counts = threading.Lock(), [0] * threads
-    scoring.load_compiled()
+    checkouts.load_compiled()
 
     def work(number: int) -> None:
         with Library(library) as mine:
-            chosen = pipelines(pipeline)
+            chosen = checkouts.pipeline(pipeline)
             while time.monotonic() < end:
                 with lock:
-                    given = next(asked)
-                chosen.suggest(mine, Query("local", given["title"], given["abstract"], given["context"]))
+                    body = next(asked)
+                chosen.suggest(mine, Query("local", body["title"], body["abstract"], body["context"]))
                 counts[number] += 1
 
     start = time.monotonic()
@@ -171,27 +164,28 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--pipeline", default="fast")
-    parser.add_argument("--pause", type=float, default=0.0, help="seconds between an answer and the next question")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds between an answer and the next request")
     parser.add_argument("--workers", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=0, help="no server, but so many threads")
+    parser.add_argument("--threads", type=int, default=0, help="no server, this many threads instead")
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    if given.threads:
-        a_second = in_threads(given.library, given.threads, given.seconds, given.pipeline)
-        print(
-            json.dumps({"threads": given.threads, "a second": a_second}) if given.json else f"{a_second:.0f} answers a second"
-        )
+    chosen = parser.parse_args()
+    if chosen.threads:
+        per_second = in_threads(chosen.library, chosen.threads, chosen.seconds, chosen.pipeline)
+        result = {"threads": chosen.threads, "per second": per_second}
+        print(json.dumps(result) if chosen.json else f"{per_second:.0f} answers per second")
         return
-    found = measured(given.library, given.clients, given.seconds, given.pipeline, given.pause, given.workers)
-    if given.json:
-        print(json.dumps(found))
+    measurement = measured(chosen.library, chosen.clients, chosen.seconds, chosen.pipeline, chosen.pause, chosen.workers)
+    if chosen.json:
+        print(json.dumps(measurement))
         return
-    errors = ", ".join(f"{count} {name}" for name, count in found["errors"].items()) or "none"
-    shown = ("median", "p95", "p99", "worst", "server's CPU a question", "clients' CPU a question")
-    print(f"| pipeline | clients | pause | answers a second | errors | {' | '.join(shown)} |")
+    errors = ", ".join(f"{count} {name}" for name, count in measurement["errors"].items()) or "none"
+    shown = ("median", "p95", "p99", "worst", "server CPU per request", "client CPU per request")
+    print(f"| pipeline | clients | pause | answers per second | errors | {' | '.join(shown)} |")
     print(f"{'|---' * (5 + len(shown))}|")
-    times = " | ".join(f"{1000 * found[name]:.3g} ms" for name in shown)
-    print(f"| {given.pipeline} | {given.clients} | {given.pause:g} s | {found['a second']:.0f} | {errors} | {times} |")
+    times = " | ".join(f"{1000 * measurement[name]:.3g} ms" for name in shown)
+    print(
+        f"| {chosen.pipeline} | {chosen.clients} | {chosen.pause:g} s | {measurement['per second']:.0f} | {errors} | {times} |"
+    )
 
 
 if __name__ == "__main__":

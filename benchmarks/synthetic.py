@@ -19,6 +19,7 @@ VOCABULARY = 80_000
 WORDS_PER_PAPER = 180
 TITLE_WORDS = 10
 _CHUNK = 10_000
+_UPDATED = 100
 
 
 def _cumulated() -> npt.NDArray[np.float64]:
@@ -55,19 +56,39 @@ def word(number: int) -> str:
 
 def write_jsonl(path: Path, count: int) -> None:
     """The papers as citewell's JSON lines."""
-    words = np.array([word(number) for number in range(VOCABULARY)], object)
+    words = _words()
     number = 0
     with path.open("w") as out:
         for chunk in papers(count):
             for row in words[chunk].tolist():
-                paper = {
-                    "id": f"bench:{number}",
-                    "title": " ".join(row[:TITLE_WORDS]),
-                    "abstract": " ".join(row[TITLE_WORDS:]),
-                    "authors": [f"Ada Author{number % 50_000}", f"Ben Writer{number % 70_000}"],
-                    "year": 1990 + number % 35,
-                    "venue": f"Venue {number % 1000}",
-                    "references": [f"bench:{number - step}" for step in (1, 7, 50) if number >= step],
-                }
-                out.write(json.dumps(paper) + "\n")
+                out.write(json.dumps(_record(number, row)) + "\n")
                 number += 1
+
+
+def write_updates(path: Path, count: int) -> None:
+    """Every hundredth of so many papers once more, now with its full date: citewell indexes these again."""
+    words = _words()
+    number = 0
+    with path.open("w") as out:
+        for chunk in papers(count):
+            for row in words[chunk].tolist():
+                if number % _UPDATED == 0:
+                    record = _record(number, row)
+                    out.write(json.dumps({**record, "date": f"{record['year']}-06-01"}) + "\n")
+                number += 1
+
+
+def _words() -> npt.NDArray[np.object_]:
+    return np.array([word(number) for number in range(VOCABULARY)], object)
+
+
+def _record(number: int, words: list[str]) -> dict[str, object]:
+    return {
+        "id": f"bench:{number}",
+        "title": " ".join(words[:TITLE_WORDS]),
+        "abstract": " ".join(words[TITLE_WORDS:]),
+        "authors": [f"Ada Author{number % 50_000}", f"Ben Writer{number % 70_000}"],
+        "year": 1990 + number % 35,
+        "venue": f"Venue {number % 1000}",
+        "references": [f"bench:{number - step}" for step in (1, 7, 50) if number >= step],
+    }

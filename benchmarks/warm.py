@@ -1,8 +1,8 @@
-"""Suggestions in a process that has answered before: ``python -m benchmarks.warm SET [--pipeline best] [--task local]``.
+"""Suggestions in a process that has answered before: ``python -m benchmarks.warm LIBRARY [--pipeline best] [--task local]``.
 
-The library is the set's, as of its last test year; the questions are those of its test years. Each is answered once, reasons
-and all, after ten others that are not counted. Of a set that has no questions for evidence, ``--task evidence`` searches with
-the topic sentences of its paragraphs.
+The queries are the library's own citation contexts (`benchmarks/queries.py`), all different; the citing paper is excluded. Each
+is answered once, with reasons and quoted sentences, after ten others that are not counted. ``--task evidence`` searches with
+the same texts.
 """
 
 from __future__ import annotations
@@ -14,59 +14,57 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.cli.progress import Bar
-from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.runner import Runner
-from citewell.evaluate.sets import DataSet
-from citewell.evaluate.strict import Cutoff
-from citewell.papers import Query
-from citewell.pipeline.registry import pipeline
+from benchmarks import checkouts
+from benchmarks.queries import library_queries
 
 _FIRST = 10
 
 
-def seconds_of(folder: Path, name: str, task: str, sample: int) -> tuple[int, list[float]]:
-    """How many papers the library has, and wall seconds of one question after another."""
-    chosen = pipeline(name)
-    asked = "paragraph" if task == "evidence" and task not in DataSet.open(folder).tasks else task
-    with Bar() as bar:
-        evaluation = Evaluation(folder, asked, "test", sample + _FIRST, progress=bar)
-        questions, libraries = evaluation.queries(), evaluation.libraries()
-        last = max(question.date for question in questions)
-        with libraries.at([last], [chosen]) as opened:
-            (library,) = opened
-            runner = Runner(library, libraries.naming, Cutoff(last, libraries.links_until), [], False, False)
-            found = []
-            for question in questions:
-                query = runner.request(question).query
-                start = time.perf_counter()
-                if task == "evidence":
-                    chosen.suggest(
-                        library, Query(task, context=query.context, before=query.before, exclude=query.exclude), sentences=2
-                    )
-                else:
-                    chosen.suggest(library, query)
-                found.append(time.perf_counter() - start)
-            return len(library), found[_FIRST:]
+def seconds_of(folder: Path, name: str, task: str, sample: int) -> tuple[int, list[float], list[float]]:
+    """The number of papers, and wall and CPU seconds of one query after another."""
+    from citewell.library import Library
+    from citewell.papers import Query
+
+    pipeline = checkouts.pipeline(name)
+    checkouts.load_compiled()
+    answer = checkouts.searcher(pipeline) if task == "evidence" else pipeline.suggest
+    queries = library_queries(folder, sample + _FIRST)
+    wall, cpu = [], []
+    with Library(folder) as library:
+        for each in queries:
+            if task == "local":
+                query = Query("local", each.title, each.abstract, each.context, exclude=[each.citing])
+            elif task == "global":
+                query = Query("global", each.title, each.abstract, exclude=[each.citing])
+            elif task == "paragraph":
+                query = Query("paragraph", each.title, each.abstract, each.context, exclude=[each.citing])
+            else:
+                query = Query("evidence", context=each.context, exclude=[each.citing])
+            started, used = time.perf_counter(), time.process_time()
+            answer(library, query)
+            wall.append(time.perf_counter() - started)
+            cpu.append(time.process_time() - used)
+        return len(library), wall[_FIRST:], cpu[_FIRST:]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("set", type=Path)
+    parser.add_argument("library", type=Path)
     parser.add_argument("--pipeline", default="best")
     parser.add_argument("--task", default="local", choices=("global", "local", "paragraph", "evidence"))
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    papers, seconds = seconds_of(given.set, given.pipeline, given.task, given.sample)
+    chosen = parser.parse_args()
+    papers, seconds, cpu = seconds_of(chosen.library, chosen.pipeline, chosen.task, chosen.sample)
     median, tenth, worst = np.quantile(seconds, (0.5, 0.9, 1.0)).tolist()
-    found = {"papers": papers, "questions": len(seconds), "median": median, "nine in ten below": tenth, "worst": worst}
-    if given.json:
-        print(json.dumps(found))
+    result = {"papers": papers, "queries": len(seconds), "median": median, "p90": tenth, "worst": worst}
+    result["cpu"] = float(np.median(cpu))
+    if chosen.json:
+        print(json.dumps(result))
     else:
         print(
-            f"{given.pipeline}, {given.task}, {papers:,} papers, {len(seconds)} questions: median {median:.2f} s,"
-            f" nine in ten below {tenth:.2f} s, worst {worst:.2f} s"
+            f"{chosen.pipeline}, {chosen.task}, {papers:,} papers, {len(seconds)} queries: median {median:.3f} s,"
+            f" 90% below {tenth:.3f} s, worst {worst:.3f} s; median CPU {result['cpu']:.3f} s"
         )
 
 

@@ -1,8 +1,7 @@
 """Named arrays in one immutable, memory-mapped file: the form of everything that is derived from the store.
 
 The file is a magic word, the length of a JSON header, the header (name, type, shape and place of each array), then the arrays,
-each aligned to a cache line. It is written under a temporary name, flushed to disk and renamed, so that a file which has its
-name is whole. `checksum` tells whether it still is.
+each aligned to a cache line. It is written atomically, so a file with its final name is complete; `checksum` verifies it later.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+
+from citewell.files import replaced
 
 _MAGIC = b"CITEWELL"
 _ALIGN = 64
@@ -40,10 +41,9 @@ class _Place(msgspec.Struct):
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[int, int]:
     """Write `arrays` to `path`, durably; returns the file's size and checksum."""
     header, body = _header(arrays)
-    temporary = path.with_name(path.name + ".part")
     crc = 0
     size = 0
-    with temporary.open("wb") as out:
+    with replaced(path) as temporary, temporary.open("wb") as out:
 
         def emit(data: bytes | memoryview) -> None:
             nonlocal crc, size
@@ -55,9 +55,6 @@ def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> tuple[in
         for start, array in body:
             emit(bytes(start - size))
             emit(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
-        out.flush()
-        os.fsync(out.fileno())
-    temporary.rename(path)
     return size, crc
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float32]
+from citewell.types import Float32Array
 
 
 def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
@@ -22,15 +22,15 @@ def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
 
 @_compiled
 def accumulate(
-    scores: Floats,
-    norms: Floats,
+    scores: Float32Array,
+    norms: Float32Array,
     docs: npt.NDArray[np.uint16],
     frequencies: npt.NDArray[np.uint16],
     dense: npt.NDArray[np.uint8],
     starts: npt.NDArray[np.int64],
     ends: npt.NDArray[np.int64],
     rows: npt.NDArray[np.int64],
-    weights: Floats,
+    weights: Float32Array,
 ) -> None:
     """Add each term's BM25 share to the scores of a segment's papers; a paper whose norm is infinite gets nothing.
 
@@ -49,6 +49,63 @@ def accumulate(
                 doc = docs[at]
                 times = np.float32(np.int32(frequencies[at]))
                 scores[doc] += weight * (times / (times + norms[doc]))
+
+
+@_compiled
+def find_terms(
+    terms: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.uint32],
+    counts: npt.NDArray[np.uint32],
+    dense_terms: npt.NDArray[np.int32],
+    hashes: npt.NDArray[np.int64],
+    found_at: npt.NDArray[np.int64],
+    found_starts: npt.NDArray[np.int64],
+    found_ends: npt.NDArray[np.int64],
+    found_rows: npt.NDArray[np.int64],
+    found_counts: npt.NDArray[np.int64],
+) -> None:
+    """Find each hash among the sorted `terms`, and where its postings are; a term that is not there has none.
+
+    The list of a dense term is empty, which tells it from others; its row is its place among `dense_terms`.
+    """
+    size = len(terms)
+    for query in range(len(hashes)):
+        term = hashes[query]
+        guess = int((np.float64(term) + 2.0**63) * (size / 2.0**64))
+        guess = min(max(guess, 0), size - 1)
+        # Widen a window around the guess until it holds the first place that is not below the term, then halve it.
+        step = 8
+        low, high = guess, guess
+        while low > 0 and terms[low] >= term:
+            low = max(0, low - step)
+            step *= 2
+        step = 8
+        while high < size and terms[high] < term:
+            high = min(size, high + step)
+            step *= 2
+        while low < high:
+            middle = (low + high) // 2
+            if terms[middle] < term:
+                low = middle + 1
+            else:
+                high = middle
+        known = low < size and terms[low] == term
+        at = low if low < size else 0
+        found_at[query] = at
+        found_starts[query] = starts[at]
+        found_ends[query] = starts[at + 1] if known else starts[at]
+        found_counts[query] = counts[at] if known else 0
+        found_rows[query] = -1
+        if known and starts[at] == starts[at + 1]:
+            first, last = 0, len(dense_terms)
+            while first < last:
+                middle = (first + last) // 2
+                if dense_terms[middle] < at:
+                    first = middle + 1
+                else:
+                    last = middle
+            if first < len(dense_terms) and dense_terms[first] == at:
+                found_rows[query] = first
 
 
 @_compiled

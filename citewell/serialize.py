@@ -62,9 +62,9 @@ def paper(library: Library, number: int) -> dict[str, Any]:
 def library(opened: Library) -> dict[str, Any]:
     """Counts, vectors and trained models of a library."""
     from citewell.library.trained_models import trained_models
-    from citewell.library.vectors.status import standings
+    from citewell.library.vectors.status import vector_status
 
-    return {**opened.info(), "vectors": standings(opened), "models": trained_models(opened)}
+    return {**opened.info(), "vectors": vector_status(opened), "models": trained_models(opened)}
 
 
 def pipelines() -> list[dict[str, Any]]:

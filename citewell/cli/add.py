@@ -1,4 +1,4 @@
-"""``citewell add``: take files into the library."""
+"""``citewell add``: add files to the library."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ _SHOWN_PROBLEMS = 20
 
 @click.command("add")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
-@click.option("--distractors", is_flag=True, help="Of a data set, take the papers that nobody in it cites too.")
+@click.option("--distractors", is_flag=True, help="Also add the papers of a data set that none of its papers cites.")
 @click.option(
     "--vectors/--no-vectors",
     default=True,
     show_default=True,
-    help="Make the papers' vectors in the background, where an encoder is installed; $CITEWELL_BACKGROUND=off: never.",
+    help="Compute vectors in the background if an encoder is installed ($CITEWELL_BACKGROUND=off: never).",
 )
 @library_option
 @json_option
 def command(paths: tuple[Path, ...], distractors: bool, vectors: bool, library: Library, as_json: bool) -> None:
     """Add papers from files, folders or data sets.
 
-    The format is found by content: BibTeX, RIS, CSL-JSON, citewell's JSON lines and data sets, OpenAlex, Semantic Scholar,
-    PubMed, JATS, ACL Anthology, DBLP, arXiv, Zotero's database; each also as .gz. Adding a file twice changes nothing; an add
-    that was killed goes on where it was.
+    The format is detected from the content: BibTeX, RIS, CSL-JSON, citewell's JSON lines and data sets, OpenAlex, Semantic
+    Scholar, PubMed, JATS, ACL Anthology, DBLP, arXiv, Zotero's database; each also as .gz. Adding a file twice changes
+    nothing. An interrupted add resumes where it stopped.
 
         citewell add refs.bib ~/downloads/works.jsonl.gz
     """
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
 
-    with Bar() as bar:
-        outcome = library.add(paths, bar, distractors)
+    with TerminalProgress() as progress:
+        outcome = library.add(paths, progress, distractors)
     if as_json:
         print_json(outcome)
     else:
         _report(outcome, library)
     if vectors and started_encoding(library) and not as_json:
-        click.echo("vectors are being made in the background; 'citewell library info' shows how far they are")
+        click.echo("Vectors are being computed in the background; 'citewell library info' shows their progress.")
     if outcome.skipped and not (outcome.papers or outcome.contexts):
         sys.exit(1)
 
 
 def started_encoding(library: Library) -> bool:
-    """Start making vectors; what keeps it from starting does not undo the add."""
+    """Start computing vectors; if that fails, the papers stay added."""
     from citewell.library.vectors.background import encode_in_background
 
     try:
         return encode_in_background(library)
     except (CitewellError, DamagedFileError, OSError) as error:
-        tell([f"the papers are added, but their vectors cannot be made: {error}"])
+        tell([f"the papers were added, but their vectors cannot be computed: {error}"])
         return False
 
 
@@ -65,13 +65,13 @@ def _report(outcome: Outcome, library: Library) -> None:
     known = outcome.papers - outcome.new_papers
     click.echo(
         f"{outcome.papers:,} papers read from {outcome.files:,} {'file' if outcome.files == 1 else 'files'}: "
-        f"{outcome.new_papers:,} new, {known:,} known already or merged; "
+        f"{outcome.new_papers:,} new, {known:,} already in the library or merged; "
         f"{outcome.contexts:,} contexts; {outcome.skipped:,} skipped"
     )
     counts = library.store.counts()
     click.echo(
-        f"{library.folder} now holds {counts['papers']:,} papers, {counts['citations']:,} citations"
-        f" ({counts['waiting']:,} waiting for their paper), {counts['contexts']:,} contexts"
+        f"{library.folder} now has {counts['papers']:,} papers, {counts['citations']:,} citations"
+        f" ({counts['waiting']:,} unresolved), {counts['contexts']:,} contexts"
     )
     for problem in outcome.problems[:_SHOWN_PROBLEMS]:
         place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"

@@ -1,4 +1,4 @@
-"""``citewell library``: what is in it, whether it is sound, and mending it."""
+"""``citewell library``: show, check, rebuild and prune a library."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from citewell.library.library import Library
 
 if TYPE_CHECKING:
     from citewell.library.trained_models import TrainedModel
-    from citewell.library.vectors.status import Standing
+    from citewell.library.vectors.status import VectorStatus
 
 _TEXTS = ("own", "cited", "citing", "own+cited", "own+citing", "sentences")
 
 
 @click.group("library")
 def command() -> None:
-    """Look at, check, rebuild or thin out a library."""
+    """Show, check, rebuild or prune a library."""
 
 
 @command.command("info")
 @library_option
 @json_option
 def info(library: Library, as_json: bool) -> None:
-    """Count papers, citations, contexts, sentences, segments and bytes; say how vectors and trained models stand."""
+    """Show counts, size on disk, and the status of vectors and trained models."""
     from citewell import serialize
 
     found = serialize.library(library)
@@ -38,8 +38,8 @@ def info(library: Library, as_json: bool) -> None:
     for label, value in (
         ("folder", found["folder"]),
         ("papers", f"{found['papers']:,} ({found['with_abstract']:,} with an abstract)"),
-        ("citations", f"{found['citations']:,} resolved, {found['waiting']:,} waiting for their paper"),
-        ("contexts", f"{found['contexts']:,} ({found['waiting_contexts']:,} more wait for their citing paper)"),
+        ("citations", f"{found['citations']:,} resolved, {found['waiting']:,} unresolved"),
+        ("contexts", f"{found['contexts']:,} ({found['waiting_contexts']:,} more of papers that are not in the library)"),
         ("sentences", f"{found['sentences']:,}"),
         ("index", f"{found['segments']:,} segments; texts: {postings}; {found['to_index']:,} papers to index"),
         *(("vectors", _of_vectors(each)) for each in found["vectors"]),
@@ -50,26 +50,26 @@ def info(library: Library, as_json: bool) -> None:
             click.echo(f"{label:>10}  {value}")
 
 
-def _of_vectors(standing: Standing) -> str:
-    """How the vectors of one encoder and text stand."""
-    which = f"{standing.encoder} of {standing.text} text"
-    if standing.damage:
-        return f"{which}: {standing.damage}"
-    if standing.at_work:
-        left = "" if standing.seconds_left is None else f", {_rough(standing.seconds_left)} to go"
-        return f"{which}: {standing.papers:,} of {standing.of:,} papers; being encoded now{left}"
-    if standing.complete:
-        return f"{which}: {standing.papers:,} papers"
+def _of_vectors(status: VectorStatus) -> str:
+    """The status of the vectors of one encoder and text."""
+    which = f"{status.encoder} of {status.text} text"
+    if status.damage:
+        return f"{which}: {status.damage}"
+    if status.at_work:
+        left = "" if status.seconds_left is None else f", {_rough(status.seconds_left)} left"
+        return f"{which}: {status.papers:,} of {status.of:,} papers; computing now{left}"
+    if status.complete:
+        return f"{which}: {status.papers:,} papers"
     from citewell.library.vectors.status import command_for
 
-    command = command_for(standing.encoder, standing.text)
-    if standing.papers == standing.of:
-        return f"{which}: {standing.papers:,} papers, some of which may have changed; '{command}' looks"
-    return f"{which}: {standing.papers:,} of {standing.of:,} papers; '{command}' goes on"
+    command = command_for(status.encoder, status.text)
+    if status.papers == status.of:
+        return f"{which}: {status.papers:,} papers, some of which may have changed; run '{command}'"
+    return f"{which}: {status.papers:,} of {status.of:,} papers; run '{command}'"
 
 
 def _rough(seconds: float) -> str:
-    """A time as one would say it."""
+    """A time in round numbers."""
     if seconds < 60:
         return "less than a minute"
     count, unit = (seconds / 3600, "hour") if seconds >= 90 * 60 else (seconds / 60, "minute")
@@ -79,7 +79,7 @@ def _rough(seconds: float) -> str:
 def _of_model(model: TrainedModel) -> str:
     if model.damage:
         return model.damage
-    later = f"; {model.later:,} came later" if model.later else ""
+    later = f"; {model.later:,} added later" if model.later else ""
     return f"{model.name} ({model.papers:,} papers{later})"
 
 
@@ -87,9 +87,9 @@ def _of_model(model: TrainedModel) -> str:
 @library_option
 @json_option
 def check(library: Library, as_json: bool) -> None:
-    """Verify the store, the index, and the one against the other.
+    """Verify the store, the index, and that they agree.
 
-    Exits with 1 where something is damaged, and says what 'citewell library rebuild' would mend.
+    Exits with status 1 if something is damaged, and says whether 'citewell library rebuild' repairs it.
     """
     verdict = library.check()
     if as_json:
@@ -102,11 +102,11 @@ def check(library: Library, as_json: bool) -> None:
         for damage in verdict.index:
             click.echo(f"index damaged: {damage}")
         if verdict.sound:
-            click.echo("the library is sound")
+            click.echo("The library is sound.")
         if verdict.index:
-            click.echo("'citewell library rebuild' makes the index anew from the store")
+            click.echo("Run 'citewell library rebuild' to build the index again from the store.")
         if verdict.store:
-            click.echo("the store is the only truth: restore it from a backup, or add its sources to a new library")
+            click.echo("The store cannot be repaired: restore it from a backup, or add its sources to a new library.")
     sys.exit(0 if verdict.sound else 1)
 
 
@@ -114,11 +114,11 @@ def check(library: Library, as_json: bool) -> None:
 @library_option
 @json_option
 def rebuild(library: Library, as_json: bool) -> None:
-    """Make the index anew from the store."""
-    from citewell.cli.progress import Bar
+    """Build the index again from the store."""
+    from citewell.cli.progress import TerminalProgress
 
-    with Bar() as bar:
-        library.rebuild(bar)
+    with TerminalProgress() as progress:
+        library.rebuild(progress)
     if as_json:
         print_json(library.info())
     else:
@@ -130,7 +130,7 @@ def rebuild(library: Library, as_json: bool) -> None:
 @library_option
 @json_option
 def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
-    """Take papers out. Citations to them wait, and resolve when they are added again."""
+    """Remove papers. Citations of them resolve again if they are added again."""
     count = library.remove(names)
     if as_json:
         print_json({"removed": count})
@@ -139,35 +139,33 @@ def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
 
 
 @command.command("encode")
-@click.option("--encoder", "name", help="This encoder alone; default: those that suggestions use.")
-@click.option(
-    "--text", type=click.Choice(_TEXTS), default="own", show_default=True, help="Which text, of an encoder that is named."
-)
-@click.option("--pipeline", "of_pipeline", help="What this pipeline needs, instead.")
+@click.option("--encoder", "name", help="Only this encoder (default: the ones that suggestions use).")
+@click.option("--text", type=click.Choice(_TEXTS), default="own", show_default=True, help="The text to encode, with --encoder.")
+@click.option("--pipeline", "of_pipeline", help="Compute what this pipeline needs instead.")
 @library_option
 @json_option
 def encode(name: str | None, text: str, of_pipeline: str | None, library: Library, as_json: bool) -> None:
-    """Give papers the vectors that suggestions by meaning need, where they are new or have changed.
+    """Compute the vectors of new and changed papers, which dense retrieval needs.
 
-    Killed or interrupted, it goes on where it was the next time. While another process makes them ('citewell add' starts one),
-    it waits for that one and shows how far it is.
+    If it is interrupted, the next run resumes where it stopped. While another process computes the vectors ('citewell add'
+    starts one), it waits for that process and shows its progress.
     """
-    from citewell.cli.progress import Bar
-    from citewell.library.vectors.status import at_work, encode_openly, follow, kept
-    from citewell.library.vectors.store import Shelf
+    from citewell.cli.progress import TerminalProgress
+    from citewell.library.vectors.status import at_work, encode_with_progress, follow, kept
+    from citewell.library.vectors.store import VectorStore
 
     if of_pipeline:
         _encode_for(library, of_pipeline, bool(name), as_json)
         return
     wanted = [(name, text)] if name else kept()
     if any(at_work(library, *pair) for pair in wanted):
-        tell(["another process is making these vectors already; waiting for it"])
+        tell(["another process is already computing these vectors; waiting for it"])
     done = []
-    with library, Bar() as bar:
+    with library, TerminalProgress() as progress:
         for encoder, of in wanted:
-            follow(library, encoder, of, bar.indexing, bar.indexed)
-            made = encode_openly(library, encoder, of, bar.indexing, bar.indexed)
-            count = Shelf(library.folder, encoder, of).count()
+            follow(library, encoder, of, progress)
+            made = encode_with_progress(library, encoder, of, progress)
+            count = VectorStore(library.folder, encoder, of).count()
             done.append({"encoder": encoder, "text": of, "encoded": made, "vectors": count})
     if as_json:
         print_json(done)
@@ -180,14 +178,15 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
 
 
 def _encode_for(library: Library, name: str, of_encoder: bool, as_json: bool) -> None:
-    """Make what a pipeline needs."""
+    """Compute what a pipeline needs."""
+    from citewell.cli.progress import TerminalProgress
     from citewell.pipeline.registry import pipeline
 
     if of_encoder:
         raise click.UsageError("give --encoder or --pipeline, not both")
-    with library:
-        pipeline(name).prepare(library)
+    with library, TerminalProgress() as progress:
+        pipeline(name).prepare(library, progress=progress)
     if as_json:
         print_json({"pipeline": name, "papers": len(library)})
     else:
-        click.echo(f"the {len(library):,} papers have what {name} needs")
+        click.echo(f"The {len(library):,} papers have what {name} needs.")

@@ -1,4 +1,4 @@
-"""``citewell``: finds the command, runs it, and turns what went wrong into one line."""
+"""``citewell``: finds the command, runs it, and turns errors into one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMANDS = (
     *("add", "fetch", "suggest", "check", "search", "show", "export", "library", "pipelines", "serve"),
     *("evaluate", "bioasq", "tune", "set", "reproduce", "train", "demo"),
 )
-"""Each is a module of this package with a `command`; they are imported only when called."""
+"""Each is a module of this package with a `command`, imported only when it is called."""
 
 
 class _Commands(click.Group):
@@ -26,14 +26,14 @@ class _Commands(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        found: click.Command = import_module(f"citewell.cli.{name}").command
-        return found
+        command: click.Command = import_module(f"citewell.cli.{name}").command
+        return command
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def cli() -> None:
-    """Tells a researcher what to cite, and why.
+    """Suggests what to cite, and shows why.
 
     Start with 'citewell demo', or add your own papers: 'citewell add refs.bib', then 'citewell suggest draft.txt'.
     """
@@ -44,7 +44,7 @@ def main() -> None:
     try:
         cli(standalone_mode=False)
     except click.exceptions.Abort:
-        _fail("interrupted; what was committed stays", 130)
+        _fail("interrupted; committed papers stay in the library", 130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -58,14 +58,14 @@ def main() -> None:
             raise
         _fail(message, 1)
     except sqlite3.Error as error:
-        _fail(f"the library cannot be read ({error}); 'citewell library check' tells more", 1)
+        _fail(f"the library cannot be read ({error}); run 'citewell library check'", 1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
         if error.filename is None:
             raise
-        _fail(f"{error.filename}: {error.strerror}; choose another place, or see to its rights", 1)
+        _fail(f"{error.filename}: {error.strerror}; choose another folder or check its permissions", 1)
 
 
 def _fail(message: str, status: int) -> None:

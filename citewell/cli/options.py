@@ -21,8 +21,8 @@ def default_library() -> Path:
     """``$CITEWELL_LIBRARY``, or the user's data folder."""
     from platformdirs import user_data_path
 
-    given = os.environ.get("CITEWELL_LIBRARY")
-    return Path(given) if given else user_data_path("citewell", appauthor=False) / "library"
+    folder = os.environ.get("CITEWELL_LIBRARY")
+    return Path(folder) if folder else user_data_path("citewell", appauthor=False) / "library"
 
 
 def library_option(command: Command) -> Command:
@@ -34,7 +34,7 @@ def library_option(command: Command) -> Command:
         callback=lambda context, option, folder: Library(folder),
         show_default="$CITEWELL_LIBRARY, else your data folder",
         metavar="DIR",
-        help="The library's folder.",
+        help="The folder of the library.",
     )(command)
 
 
@@ -55,23 +55,23 @@ def filter_options(command: Command) -> Command:
 
 
 def print_json(value: object) -> None:
-    """One JSON document on standard output, indented where a person may be looking."""
+    """Print one JSON document to standard output, indented if that is a terminal."""
     text = msgspec.json.encode(value)
     sys.stdout.write((msgspec.json.format(text, indent=2) if sys.stdout.isatty() else text).decode() + "\n")
 
 
 def warn(library: Library) -> None:
-    """Say on standard error what of the index is damaged."""
+    """Print on standard error what is damaged in the index."""
     tell(library.index.warnings)
 
 
 def tell(notes: Iterable[str]) -> None:
-    """Say on standard error what is for a person alone, a line each."""
+    """Print notes for the user on standard error, one line each."""
     for line in notes:
         print(f"citewell: {line}", file=sys.stderr)
 
 
 def byline(paper: Paper, authors: int = 3) -> str:
-    """Authors, year and venue in a line."""
+    """Authors, year and venue on one line."""
     names = ", ".join(paper.authors[:authors]) + (" et al." if len(paper.authors) > authors else "")
     return " · ".join(part for part in (names, str(paper.year or ""), paper.venue) if part)

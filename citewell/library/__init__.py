@@ -1,4 +1,4 @@
-"""The library: SQLite as the only truth, and an index of immutable segments derived from it."""
+"""The library: papers in SQLite, and an index of immutable segments derived from them."""
 
 from citewell.library.library import Library
 

@@ -1,7 +1,7 @@
 """Adding files to a library: find the reader, stream its records, commit them batch by batch.
 
-Each batch is one transaction that also notes how far the file has been read, so that an add which was killed goes on there the
-next time. What could not be taken is counted and listed; it never stops the rest.
+Each batch is one transaction that also records how far the file has been read, so an interrupted add resumes there. Records
+that cannot be added are counted and listed; they never stop the rest.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
 
+from citewell import progress as reports
 from citewell.errors import CitewellError
 from citewell.library.index.indexer import Indexer
 from citewell.library.store.intake import Intake
@@ -29,7 +29,7 @@ _SET_FILES = ("papers.jsonl.gz", "papers.jsonl", "contexts.jsonl.gz", "contexts.
 
 @dataclass(slots=True)
 class Skipped:
-    """One record that was not taken."""
+    """One record that was skipped."""
 
     file: str
     line: int | None
@@ -44,7 +44,7 @@ class Outcome:
     papers: int = 0
     """Records read that describe a paper."""
     new_papers: int = 0
-    """Those of them that the library did not have."""
+    """Those that the library did not have."""
     contexts: int = 0
     skipped: int = 0
     problems: list[Skipped] = field(default_factory=list)
@@ -56,18 +56,22 @@ class Outcome:
             self.problems.append(Skipped(str(file), line, reason))
 
 
-class Progress(Protocol):
-    """Who watches an add."""
+class Progress(reports.Progress):
+    """Progress with the former method names, for callers that still use them."""
 
-    def total(self, size: int) -> None: ...
+    def total(self, size: int) -> None:
+        self.start("reading", max(1, size), "bytes")
 
     def reading(self, file: str) -> None: ...
 
-    def read(self, position: int, records: int) -> None: ...
+    def read(self, position: int, records: int) -> None:
+        self.update(position)
 
-    def indexing(self, papers: int) -> None: ...
+    def indexing(self, papers: int) -> None:
+        self.start("indexing", papers, "papers")
 
-    def indexed(self, papers: int) -> None: ...
+    def indexed(self, papers: int) -> None:
+        self.advance(papers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,34 +110,41 @@ def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
 
 
 class Adding:
-    """One add under way; needs the library's lock."""
+    """One add in progress; needs the library's lock."""
 
-    def __init__(self, db: sqlite3.Connection, indexer: Indexer, progress: Progress) -> None:
+    def __init__(self, db: sqlite3.Connection, indexer: Indexer, progress: reports.Progress) -> None:
         self._db = db
         self._indexer = indexer
         self._progress = progress
         self._intake = Intake(db)
+        self._bytes_read = 0
+        """The size of the files that are done."""
         self.outcome = Outcome()
 
     def files(self, files: list[InputFile]) -> None:
-        """Take in every file; what an earlier, killed run has committed is not done again."""
-        self._progress.total(sum(file.path.stat().st_size for file in files if file.path.is_file()))
-        for file in files:
-            self._progress.reading(file.path.name)
+        """Add every file; what an earlier, interrupted run has committed is skipped."""
+        sizes = [file.path.stat().st_size if file.path.is_file() else 0 for file in files]
+        name = files[0].path.name if len(files) == 1 else f"{len(files):,} files"
+        self._progress.start(f"reading {name}", sum(sizes), "bytes")
+        for file, size in zip(files, sizes, strict=True):
             self._file(file)
             self.outcome.files += 1
+            self._bytes_read += size
+            self._progress.update(self._bytes_read)
 
     def take(self, records: Iterable[Paper | Context]) -> None:
-        """Take in records that a program made; there is no file to go on with after a kill."""
+        """Add records made by a program; an interrupted call cannot be resumed."""
+        self._progress.start("storing", None, "records")
         batch: list[Paper | Context] = []
-        for count, record in enumerate(records, 1):
+        for record in records:
             self._count(record)
             batch.append(record)
             if len(batch) == _BATCH_RECORDS:
                 self._commit(batch)
-                self._progress.read(count, count)
+                self._progress.advance(len(batch))
                 batch = []
         self._commit(batch)
+        self._progress.advance(len(batch))
 
     def _file(self, file: InputFile) -> None:
         if not file.path.is_file():
@@ -177,12 +188,11 @@ class Adding:
                         )
                 if len(batch) >= _BATCH_RECORDS or size > _BATCH_CHARACTERS:
                     self._commit(batch, name, count)
-                    self._progress.read(source.position(), count)
+                    self._progress.update(self._bytes_read + source.position())
                     batch, size = [], 0
         except InputError as error:
             self.outcome.skip(file.path, None, str(error))
         self._commit(batch, name, None)
-        self._progress.read(source.size, count)
 
     def _count(self, record: Paper | Context) -> None:
         if isinstance(record, Paper):
@@ -192,7 +202,7 @@ class Adding:
             self.outcome.contexts += 1
 
     def _commit(self, batch: list[Paper | Context], name: str = "", count: int | None = None) -> None:
-        """One transaction: the records, and how far the file called `name` has been read (None: to its end)."""
+        """One transaction: the records, and how far the file `name` has been read (None: to its end)."""
         with transaction(self._db):
             new = self._intake.take(batch)
             if count is None:
@@ -206,11 +216,11 @@ class Adding:
         """Bring the index up to what has been committed."""
         waiting = int(self._db.execute("SELECT count(*) FROM dirty").fetchone()[0])
         if waiting:
-            self._progress.indexing(waiting)
-            self._indexer.refresh(self._progress.indexed)
+            self._progress.start("indexing", waiting, "papers")
+            self._indexer.refresh(self._progress)
 
 
 def _fingerprint(file: InputFile, source: Source) -> str:
-    """A name for this content: an interrupted add goes on only where the file is still the same."""
+    """Fingerprint of the content: an interrupted add resumes only if the file is still the same."""
     digest = blake2b(source.head, digest_size=12).hexdigest()
     return f"{file.namespace}:{file.path.name}:{source.size}:{digest}"

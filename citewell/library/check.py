@@ -1,4 +1,4 @@
-"""Does everything fit together? The store in itself, the index in itself, and the one with the other."""
+"""Verification of a library: the store, the index, and that they agree."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ _EXPECTED[AUTHORS] = "SELECT num FROM papers WHERE json_extract(details, '$.auth
 
 @dataclass(slots=True)
 class Verdict:
-    """What a check found."""
+    """The result of a check."""
 
     store: list[str] = field(default_factory=list)
-    """Damage to the store itself; only a backup or adding the sources again mends it."""
+    """Damage to the store itself; only a backup, or adding the sources again, repairs it."""
     index: list[str] = field(default_factory=list)
-    """Damage to derived files, which ``citewell library rebuild`` mends."""
+    """Damage to derived files, which ``citewell library rebuild`` repairs."""
     notes: list[str] = field(default_factory=list)
-    """True but harmless."""
+    """Worth knowing, but harmless."""
 
     @property
     def sound(self) -> bool:
@@ -56,7 +56,7 @@ class Verdict:
 
 
 def check(library: Path) -> Verdict:
-    """Verify counts, checksums and both ends of every citation, also while somebody writes."""
+    """Verify counts, checksums and both ends of every citation, also while another process writes."""
     store = Store.open(library)
     verdict = Verdict()
     try:
@@ -76,7 +76,7 @@ def check(library: Path) -> Verdict:
 
 
 def _at_one_moment(library: Path, store: Store) -> Index:
-    """The index, and the store fixed at a moment at which that index was the current one."""
+    """The index, with the store in a transaction that sees the same state."""
     while True:
         index = Index.open(library)
         store.db.execute("BEGIN")
@@ -104,7 +104,7 @@ def _check_index(library: Path, index: Index, store: Store, verdict: Verdict) ->
     verdict.index += index.warnings
     dirty = dict(store.db.execute("SELECT paper, fields FROM dirty"))
     if dirty:
-        verdict.notes.append(f"{len(dirty):,} papers are stored but not indexed yet; the next 'citewell add' does it")
+        verdict.notes.append(f"{len(dirty):,} papers are stored but not indexed yet; the next 'citewell add' indexes them")
     for name, query in _EXPECTED.items():
         expected = np.sort(np.fromiter((num for (num,) in store.db.execute(query)), np.int64))
         pending = np.array([num for num, fields in dirty.items() if fields & STALE_BY[name]], np.int64)

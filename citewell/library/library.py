@@ -1,4 +1,4 @@
-"""A library on disk: opened for reading by anyone, for writing by one at a time."""
+"""A library on disk: any number of readers, one writer at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
-from citewell.library.add import Adding, Outcome, Progress, input_files
+from citewell.library.add import Adding, Outcome, input_files
 from citewell.library.check import Verdict, check
 from citewell.library.index import manifest as manifests
 from citewell.library.index.index import Index
@@ -23,28 +23,19 @@ from citewell.library.index.postings import INDEXED
 from citewell.library.store import removal, schema
 from citewell.library.store.store import Store
 from citewell.papers import Context, Paper
-
-
-class _Silent:
-    """Progress that nobody watches."""
-
-    def total(self, size: int) -> None: ...
-
-    def reading(self, file: str) -> None: ...
-
-    def read(self, position: int, records: int) -> None: ...
-
-    def indexing(self, papers: int) -> None: ...
-
-    def indexed(self, papers: int) -> None: ...
+from citewell.progress import SILENT, Progress
 
 
 class Library:
     """The papers of one folder, and everything derived from them.
 
+    The folder is opened when it is first read. What another process commits later becomes visible with `reload`.
+
     >>> library = Library("my-papers")                                       # doctest: +SKIP
     >>> library.add(["refs.bib"])                                            # doctest: +SKIP
+    >>> len(library), "arxiv:1706.03762" in library                          # doctest: +SKIP
     >>> library.paper("arxiv:1706.03762").title                              # doctest: +SKIP
+    >>> [paper.title for paper in library if paper.year == 2017]             # doctest: +SKIP
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -54,14 +45,16 @@ class Library:
 
     @cached_property
     def store(self) -> Store:
+        """The papers, citations and contexts as they were added (SQLite)."""
         return Store.open(self.folder)
 
     @cached_property
     def index(self) -> Index:
+        """The index derived from the store: postings and citation graph."""
         return Index.open(self.folder)
 
     def reload(self) -> None:
-        """See what has been committed since this library was opened."""
+        """Close the files; the next read sees what has been committed since."""
         if "store" in self.__dict__:
             self.store.close()
         self.__dict__.pop("store", None)
@@ -75,18 +68,34 @@ class Library:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        try:
+            return f"Library({str(self.folder)!r}, {len(self):,} papers)"
+        except (CitewellError, sqlite3.Error):
+            return f"Library({str(self.folder)!r}, not readable)"
+
     def __len__(self) -> int:
+        """The number of papers."""
         return int(self.store.db.execute("SELECT count(*) FROM papers").fetchone()[0])
 
+    def __iter__(self) -> Iterator[Paper]:
+        """Every paper with its references, contexts and sentences, in the order of addition."""
+        return self.store.each()
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a paper has this identifier (DOI, arXiv id, a data set's id, a citation key, ...)."""
+        return isinstance(name, str) and self.store.find(name) is not None
+
     def paper(self, name: str) -> Paper:
-        """The whole record of the paper that goes by `name` (any identifier, a data set's id, a citation key)."""
+        """The complete record of a paper, by any of its identifiers (DOI, arXiv id, a data set's id, a citation key, ...)."""
         return self.store.whole(self.number(name))
 
     def number(self, name: str) -> int:
-        found = self.store.find(name)
-        if found is None:
-            raise CitewellError(f"no paper is called {name!r} in {self.folder}; 'citewell search' finds papers by their words")
-        return found
+        """The number of a paper, by any of its identifiers."""
+        number = self.store.find(name)
+        if number is None:
+            raise CitewellError(f"{self.folder} has no paper {name!r}; 'citewell search' finds papers by their words")
+        return number
 
     def info(self) -> dict[str, Any]:
         """Counts, size, and the state of the index."""
@@ -101,7 +110,7 @@ class Library:
         }
 
     def check(self) -> Verdict:
-        """Whether store and index are sound and agree."""
+        """Verify the store, the index, and that they agree."""
         with _clear_errors(self.folder):
             return check(self.folder)
 
@@ -110,45 +119,45 @@ class Library:
     def add(
         self, paths: Iterable[str | os.PathLike[str]], progress: Progress | None = None, distractors: bool = False
     ) -> Outcome:
-        """Take in files, folders and data sets; returns what was taken and what was not."""
+        """Add files, folders and data sets; returns what was added and what was skipped."""
         files = input_files([Path(path) for path in paths], distractors)
         with self._writing() as (db, indexer):
-            adding = Adding(db, indexer, progress or _Silent())
+            adding = Adding(db, indexer, progress or SILENT)
             adding.files(files)
             adding.index()
             return adding.outcome
 
     def take(self, records: Iterable[Paper | Context], progress: Progress | None = None) -> Outcome:
-        """Take in records made by a program."""
+        """Add records made by a program."""
         with self._writing() as (db, indexer):
-            adding = Adding(db, indexer, progress or _Silent())
+            adding = Adding(db, indexer, progress or SILENT)
             adding.take(records)
             adding.index()
             return adding.outcome
 
     def remove(self, names: Sequence[str]) -> int:
-        """Take papers out; returns how many. What cites them waits for their return."""
+        """Remove papers; returns how many. Citations of them resolve again if they are added again."""
         with self._writing() as (db, indexer):
             store = Store(db, self.folder)
             nums = []
             for name in names:
-                found = store.find(name)
-                if found is None:
-                    raise CitewellError(f"no paper is called {name!r}; nothing was removed")
-                nums.append(found)
+                num = store.find(name)
+                if num is None:
+                    raise CitewellError(f"{self.folder} has no paper {name!r}; nothing was removed")
+                nums.append(num)
             with schema.transaction(db):
                 removal.remove(db, list(dict.fromkeys(nums)))
             indexer.refresh()
             return len(set(nums))
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Make the index anew from the store."""
-        progress = progress or _Silent()
+        """Build the index again from the store."""
+        progress = progress or SILENT
         if not (self.folder / schema.FILE).exists():
             raise CitewellError(f"there is no library in {self.folder}")
         with self._writing(fresh_index=True) as (db, indexer):
-            progress.indexing(int(db.execute("SELECT count(*) FROM dirty").fetchone()[0]))
-            indexer.refresh(progress.indexed)
+            progress.start("indexing", int(db.execute("SELECT count(*) FROM dirty").fetchone()[0]), "papers")
+            indexer.refresh(progress)
 
     @contextmanager
     def _writing(self, fresh_index: bool = False) -> Iterator[tuple[sqlite3.Connection, Indexer]]:
@@ -163,7 +172,7 @@ class Library:
                 db = schema.create(self.folder)
                 try:
                     if fresh_index or not manifests.exists(self.folder):
-                        # First the list of what to index: killed in between, the next writer goes through it all the same.
+                        # First the list of what to index: if this process is killed in between, the next writer indexes it.
                         _list_all(db)
                         manifests.commit(self.folder, manifests.Manifest())
                     indexer = Indexer(self.folder, Store(db, self.folder))
@@ -178,7 +187,7 @@ class Library:
 
 
 def _list_all(db: sqlite3.Connection) -> None:
-    """List every text of every paper as one that the index lacks."""
+    """Mark every text of every paper as not indexed."""
     with schema.transaction(db):
         for bit, papers in (
             (1, "SELECT num FROM papers WHERE true"),
@@ -195,19 +204,19 @@ def _list_all(db: sqlite3.Connection) -> None:
 
 @contextmanager
 def _clear_errors(folder: Path) -> Iterator[None]:
-    """What the disk refuses, as one line that says what to do."""
+    """Turn errors of the disk into one line that says what to do."""
     try:
         yield
     except sqlite3.Error as error:
         if "full" in str(error):
             raise CitewellError(
-                f"the disk of {folder} is full; what was committed is safe: free some space and run it again"
+                f"the disk of {folder} is full; committed papers are safe: free some space and run the command again"
             ) from None
-        raise CitewellError(f"the library in {folder} cannot be used: {error}; 'citewell library check' tells more") from None
+        raise CitewellError(f"the library in {folder} cannot be used: {error}; run 'citewell library check'") from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise CitewellError(
-                f"the disk of {folder} is full; what was committed is safe: free some space and run it again"
+                f"the disk of {folder} is full; committed papers are safe: free some space and run the command again"
             ) from None
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
             raise CitewellError(
@@ -221,9 +230,9 @@ def _clear_errors(folder: Path) -> Iterator[None]:
 
 
 def _size(folder: Path) -> int:
-    """The bytes of all files in a folder; another process may take files and folders away meanwhile."""
+    """The bytes of all files in a folder; another process may delete files meanwhile."""
     total = 0
-    for inner, _, files in os.walk(folder):  # which passes over a folder that is gone, as `rglob` does not
+    for inner, _, files in os.walk(folder):  # unlike `rglob`, it skips a folder that is gone
         for name in files:
             with suppress(FileNotFoundError):
                 total += Path(inner, name).stat().st_size

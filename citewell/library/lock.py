@@ -1,4 +1,4 @@
-"""One writer at a time. The operating system holds the lock, so that it is gone with the process that held it."""
+"""One writer at a time. The operating system releases the lock when the process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BusyError(CitewellError):
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Hold the library of `folder` for writing, or say in one line who does."""
+    """Lock the library of `folder` for writing; an error says which process has the lock."""
     lock = FileLock(folder / _LOCK)
     try:
         lock.acquire(timeout=0)

@@ -16,12 +16,12 @@ def prepare(need: Requirement, library: Library, donors: Sequence[Path] = (), pr
         from citewell.library.vectors.encode import encode
         from citewell.models import encoder
 
-        encode(library, encoder.load(need.encoder), need.text, donors)
+        encode(library, encoder.load(need.encoder), need.text, donors, progress)
     elif isinstance(need, SentenceModel):
         from citewell.library.vectors import sentences
         from citewell.models import semiser
 
-        sentences.make(library, need.name, semiser.load(need.name).sentences)
+        sentences.make(library, need.name, semiser.load(need.name).sentences, progress)
 
 
 def note(need: Requirement, library: Library) -> str:

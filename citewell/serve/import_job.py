@@ -19,44 +19,38 @@ from citewell.library.add import Outcome
 from citewell.library.library import Library
 from citewell.library.lock import BusyError
 from citewell.library.vectors.background import encode_in_background
+from citewell.progress import Progress
 from citewell.serve.jobs import Report
 
 _NICE = 5
+_SCALE = 1000
 
 
-class ReportedProgress:
+class ReportedProgress(Progress):
     """Sends progress as reports. Reading the files is the first half of the work, indexing the second."""
 
     def __init__(self, report: Reporter) -> None:
         self._report = report
-        self._bytes = 1
-        self._bytes_before = self._position = 0
-        self._papers = 1
-        self._indexed = 0
+        self._steps = 0
+        self._message = ""
+        self._done, self._total = 0, 1
 
-    def total(self, size: int) -> None:
-        self._bytes = max(1, size)
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
+        self._steps += 1
+        self._done, self._total = 0, max(1, total or 0)
+        self._message = f"Indexing {total:,} {unit}" if step == "indexing" and total else "Reading"
+        self._send()
 
-    def reading(self, file: str) -> None:
-        self._bytes_before += self._position
-        self._position = 0
-        self._send(self._bytes_before, "Reading")
+    def advance(self, count: int = 1) -> None:
+        self.update(self._done + count)
 
-    def read(self, position: int, records: int) -> None:
-        self._position = position
-        self._send(self._bytes_before + position, f"Reading: {records:,} records")
+    def update(self, done: int, total: int | None = None) -> None:
+        self._done = done
+        self._send()
 
-    def indexing(self, papers: int) -> None:
-        self._papers, self._indexed = max(1, papers), 0
-        self._send(self._bytes, f"Indexing {papers:,} papers")
-
-    def indexed(self, papers: int) -> None:
-        self._indexed += papers
-        share = min(1.0, self._indexed / self._papers)
-        self._send(self._bytes + int(self._bytes * share), f"Indexing {self._papers:,} papers")
-
-    def _send(self, done: int, message: str) -> None:
-        self._report(Report(min(done, 2 * self._bytes), 2 * self._bytes, message))
+    def _send(self) -> None:
+        share = min(1.0, self._done / self._total)
+        self._report(Report(round(_SCALE * (min(self._steps, 2) - 1 + share)), 2 * _SCALE, self._message))
 
 
 class Reporter:

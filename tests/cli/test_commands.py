@@ -137,7 +137,7 @@ def test_check_and_rebuild(library: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["show", "nobody1900nothing"], "no paper is called"),
+        (["show", "nobody1900nothing"], "has no paper"),
         (["suggest", "--title", "x", "--pipeline", "magic"], "no pipeline"),
         (["add", "does-not-exist.bib"], "does not exist"),
         (["suggest"], "give a draft file, or --title"),

@@ -13,8 +13,8 @@ import pytest
 from citewell.cli.library import _of_vectors
 from citewell.library import Library
 from citewell.library.trained_models import model_folder
-from citewell.library.vectors.status import Standing
-from citewell.library.vectors.store import shelf_path
+from citewell.library.vectors.status import VectorStatus
+from citewell.library.vectors.store import vectors_path
 from citewell.text.analysis import terms
 from citewell.train.save import save
 from tests.cli.test_commands import citewell
@@ -68,9 +68,9 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
     monkeypatch.setenv("CITEWELL_MODELS", str(tiny_models))
     monkeypatch.setenv("CITEWELL_BACKGROUND", "on")
     library = tmp_path / "library"
-    shelf = shelf_path(library, "citewell", "own+cited")
-    shelf.mkdir(parents=True)
-    (shelf / "manifest.json").write_text("{")
+    store = vectors_path(library, "citewell", "own+cited")
+    store.mkdir(parents=True)
+    (store / "manifest.json").write_text("{")
     done = citewell("add", tiny_file, library=library)
     assert "4 new" in done.stdout and SAYS not in done.stdout
     assert "vectors cannot be made" in done.stderr and done.stderr.count("\n") == 1
@@ -80,11 +80,11 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
 @pytest.mark.parametrize(
     ("stands", "says"),
     [
-        ({"at_work": True, "seconds_left": 400.0}, "12,288 of 31,284 papers; being encoded now, about 7 minutes to go"),
-        ({"at_work": True, "seconds_left": 9000.0}, "12,288 of 31,284 papers; being encoded now, about 2 hours to go"),
-        ({"at_work": True, "seconds_left": 65.0}, "12,288 of 31,284 papers; being encoded now, about 1 minute to go"),
-        ({"at_work": True, "seconds_left": 3.0}, "12,288 of 31,284 papers; being encoded now, less than a minute to go"),
-        ({"at_work": True}, "12,288 of 31,284 papers; being encoded now"),
+        ({"at_work": True, "seconds_left": 400.0}, "12,288 of 31,284 papers; computing now, about 7 minutes left"),
+        ({"at_work": True, "seconds_left": 9000.0}, "12,288 of 31,284 papers; computing now, about 2 hours left"),
+        ({"at_work": True, "seconds_left": 65.0}, "12,288 of 31,284 papers; computing now, about 1 minute left"),
+        ({"at_work": True, "seconds_left": 3.0}, "12,288 of 31,284 papers; computing now, less than a minute left"),
+        ({"at_work": True}, "12,288 of 31,284 papers; computing now"),
         ({}, "12,288 of 31,284 papers; 'citewell library encode' goes on"),
         ({"text": "cited"}, "12,288 of 31,284 papers; 'citewell library encode --encoder citewell --text cited' goes on"),
         ({"papers": 31284}, "31,284 papers, some of which may have changed; 'citewell library encode' looks"),
@@ -93,8 +93,8 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
 )
 def test_how_vectors_stand_is_a_line(stands: dict[str, Any], says: str) -> None:
     usual = {"encoder": "citewell", "text": "own+cited", "papers": 12288, "of": 31284, "complete": False, "at_work": False}
-    standing = Standing(**{**usual, **stands})
-    assert _of_vectors(standing) == f"citewell of {standing.text} text: {says}"
+    status = VectorStatus(**{**usual, **stands})
+    assert _of_vectors(status) == f"citewell of {status.text} text: {says}"
 
 
 @pytest.fixture
@@ -122,5 +122,5 @@ def test_suggest_notes_once_what_its_model_does_not_know(trained: Path, tmp_path
 
 
 def test_library_info_lists_the_models(trained: Path) -> None:
-    assert "models  hyperdoc2vec (3 papers; 1 came later)\n" in citewell("library", "info", library=trained).stdout
+    assert "models  hyperdoc2vec (3 papers; 1 added later)\n" in citewell("library", "info", library=trained).stdout
     assert info(trained)["models"] == [{"name": "hyperdoc2vec", "papers": 3, "later": 1, "damage": ""}]

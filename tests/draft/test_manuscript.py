@@ -131,7 +131,7 @@ def test_a_word_file_is_read_but_not_written(library: Path, tmp_path: Path) -> N
     [
         (["--accept", "9"], "has no gap 9"),
         (["--accept", "everything"], "GAP#RANK"),
-        (["--accept", "1=nobody1900"], "no paper is called"),
+        (["--accept", "1=nobody1900"], "has no paper"),
         (["--accept", "1#900", "--venue", "sigir"], "has no suggestion 900"),
         (["--write"], "needs to know what to write"),
     ],

@@ -12,6 +12,7 @@ from typing import Any
 from citewell.library.store import schema
 from citewell.library.store.intake import Intake
 from citewell.papers import Context, Paper
+from citewell.progress import Progress
 
 TABLES = ("papers", "ids", "citations", "waiting", "contexts", "targets", "parked", "sentences", "meta")
 
@@ -52,3 +53,19 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> Path:
 def memory() -> str | None:
     """Where files are quick."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+class RecordedProgress(Progress):
+    """Progress that remembers what was reported."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[object, ...]] = []
+
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
+        self.calls.append(("start", step, total, unit))
+
+    def advance(self, count: int = 1) -> None:
+        self.calls.append(("advance", count))
+
+    def update(self, done: int, total: int | None = None) -> None:
+        self.calls.append(("update", done))

@@ -20,6 +20,7 @@ from citewell.library.store.intake import Intake
 from citewell.papers import Query
 from citewell.ranking.request import Request
 from citewell.retrieve.bm25 import BM25
+from tests.library.records import RecordedProgress
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 
@@ -142,39 +143,19 @@ def test_the_cs_set_is_taken_whole(library: Library) -> None:
     assert all(library.store.find(name) is not None for name in names)
 
 
-class Watcher:
-    """Progress that remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.told: list[tuple[object, ...]] = []
-
-    def total(self, size: int) -> None:
-        self.told.append(("total", size))
-
-    def reading(self, file: str) -> None:
-        self.told.append(("reading", file))
-
-    def read(self, position: int, records: int) -> None:
-        self.told.append(("read", position, records))
-
-    def indexing(self, papers: int) -> None:
-        self.told.append(("indexing", papers))
-
-    def indexed(self, papers: int) -> None:
-        self.told.append(("indexed", papers))
-
-
-def test_progress_hears_how_far_each_file_is_read(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_reports_the_bytes_read_and_the_papers_indexed(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("citewell.library.add._BATCH_RECORDS", 2)
     one = lines(tmp_path / "one.jsonl", *({"id": f"a{number}", "title": f"A{number}"} for number in range(5)))
     two = lines(tmp_path / "two.jsonl.gz", {"id": "b", "title": "B"})
-    watcher = Watcher()
-    library.add([one, two], watcher)
+    progress = RecordedProgress()
+    library.add([one, two], progress)
     sizes = one.stat().st_size, two.stat().st_size
-    assert watcher.told[:2] == [("total", sum(sizes)), ("reading", "one.jsonl")]
-    assert [records for what, _, records in (told for told in watcher.told if told[0] == "read")] == [2, 4, 5, 1]
-    assert ("read", sizes[0], 5) in watcher.told and ("read", sizes[1], 1) in watcher.told
-    assert watcher.told[-2:] == [("indexing", 6), ("indexed", 6)]
+    assert progress.calls[0] == ("start", "reading 2 files", sum(sizes), "bytes")
+    done = [int(str(call[1])) for call in progress.calls if call[0] == "update"]
+    assert len(done) == 4 and done == sorted(done) and done[-2:] == [sizes[0], sum(sizes)]
+    assert progress.calls[-2:] == [("start", "indexing", 6, "papers"), ("advance", 6)]
 
 
 def test_an_add_goes_on_behind_what_was_committed(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,9 +163,10 @@ def test_an_add_goes_on_behind_what_was_committed(library: Library, tmp_path: Pa
     path = tmp_path / "papers.jsonl.gz"
     lines(path, *({"id": f"p{number}", "title": f"Title {number}"} for number in range(35)))
 
-    class Stopper(Watcher):
-        def read(self, position: int, records: int) -> None:
-            if records == 20:
+    class Stopper(RecordedProgress):
+        def update(self, done: int, total: int | None = None) -> None:
+            super().update(done, total)
+            if len(self.calls) == 3:  # the start of the step, and two batches
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -205,8 +187,8 @@ def test_another_file_of_the_same_name_is_not_taken_for_the_interrupted_one(
     monkeypatch.setattr("citewell.library.add._BATCH_RECORDS", 2)
     path = lines(tmp_path / "papers.jsonl", *({"id": f"p{number}", "title": f"Title {number}"} for number in range(4)))
 
-    class Stopper(Watcher):
-        def read(self, position: int, records: int) -> None:
+    class Stopper(RecordedProgress):
+        def update(self, done: int, total: int | None = None) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

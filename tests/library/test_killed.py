@@ -153,7 +153,7 @@ def test_an_interrupt_at_the_keyboard_is_one_line(source: Path, tmp_path: Path) 
     os.killpg(adding.pid, signal.SIGINT)
     _, said = adding.communicate(timeout=30)
     assert adding.returncode == 130
-    assert said.strip() == "citewell: interrupted; what was committed stays"
+    assert said.strip() == "citewell: interrupted; committed papers stay in the library"
     assert Library(folder).check().sound
 
 

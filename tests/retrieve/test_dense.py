@@ -16,7 +16,7 @@ from citewell.library import Library
 from citewell.library.vectors import search as scanning
 from citewell.library.vectors.encode import encode
 from citewell.library.vectors.search import VectorSearch
-from citewell.library.vectors.store import Shelf, Vectors, quantised
+from citewell.library.vectors.store import Vectors, VectorStore, quantised
 from citewell.models import encoder
 from citewell.papers import Query, Reason
 from citewell.pipeline.pipeline import Pipeline
@@ -110,10 +110,10 @@ def test_the_nearest_are_those_of_floats(seed: int, counts: list[int], size: int
         made = random.normal(size=(count, 64)).astype(np.float32)
         codes, scales = quantised(made / np.linalg.norm(made, axis=1, keepdims=True))
         papers = np.arange(count, dtype=np.int32) * 5 + number
-        speaks = random.random(count) < 0.4 if gaps else np.ones(count, bool)
-        parts.append((Vectors(papers, np.ones(count, np.int64), codes, scales), speaks))
+        live = random.random(count) < 0.4 if gaps else np.ones(count, bool)
+        parts.append((Vectors(papers, np.ones(count, np.int64), codes, scales), live))
         cosines = (codes.astype(np.float64) * scales[:, None]) @ query
-        exact |= {int(num): float(cosines[at]) for at, num in enumerate(papers) if speaks[at]}
+        exact |= {int(num): float(cosines[at]) for at, num in enumerate(papers) if live[at]}
     near = VectorSearch(parts)
     found, scores = near.nearest(query, size, nothing_but(rest))
     best = sorted((num for num in exact if num % 3 == rest), key=lambda num: -exact[num])[:size]
@@ -192,7 +192,7 @@ def test_notes_count_papers_without_vectors(library: Library) -> None:
     )
     (note,) = notes(Dense())
     assert note.startswith("32 papers have no minilm vectors") and note.endswith("'citewell library encode --encoder minilm'.")
-    assert not Shelf(library.folder, "minilm", "own").exists
+    assert not VectorStore(library.folder, "minilm", "own").exists
     encode(library, Letters())
     assert notes(Dense("letters")) == []
 

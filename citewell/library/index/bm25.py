@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from citewell.library.index.collection_stats import CollectionStats
-from citewell.library.index.index import Index, Places, Segment
+from citewell.library.index.index import Index, Segment
+from citewell.library.index.lookup import Places
 from citewell.library.index.postings import BLOCK, BLOCK_BITS
 from citewell.library.index.scoring import accumulate
 from citewell.text.idf import idf

@@ -64,7 +64,7 @@ class Builder:
         self._vocabulary = Vocabulary()
 
     def build(self, dirty: Dirty, stacked: Sequence[str]) -> list[Entry]:
-        """Segments for what is out of date; `stacked` names the fields in which the block has segments already."""
+        """Build segments for what is out of date; `stacked` names the fields that already have segments in the block."""
         texts = {name: self._texts(name, [num for num, fields in dirty if fields & BITS[name]]) for name in FIELDS}
         texts |= {name: self._joined_texts(other, dirty) for name, other in JOINED.items()}
         texts[AUTHORS] = self._names([num for num, fields in dirty if fields & STALE_BY[AUTHORS]])
@@ -102,7 +102,7 @@ class Builder:
                 yield num, 0, "\n".join(found[num]) if num in found else None
 
     def _joined_texts(self, other: str, dirty: Dirty) -> Iterator[Text]:
-        """Own text and another as one, of every paper that has the other or may have lost it."""
+        """Own text joined with another, for every paper that has the other or may have lost it."""
         nums = [num for num, fields in dirty if fields & (BITS["own"] | BITS[other])]
         lost = {num for num, fields in dirty if fields & BITS[other]}
         others = {num: text for num, _, text in self._texts(other, nums) if text is not None}
@@ -121,7 +121,7 @@ class Builder:
             yield num, 0, authors_text(found[num]) if found.get(num) else None
 
     def _own_texts(self, nums: Sequence[int]) -> Iterator[Text]:
-        """The own text of every number, in order; those that the store no longer has are gone."""
+        """The own text of every number, in order; None for papers that the store no longer has."""
         expected = iter(nums)
         for num, date, text in self._store.own_texts(nums):
             for gone in expected:

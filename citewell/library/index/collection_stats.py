@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from citewell.library.index.index import Index, Places, Segment
+from citewell.library.index.index import Index, Segment
+from citewell.library.index.lookup import Places
 from citewell.library.index.postings import BLOCK, BLOCK_BITS
 from citewell.types import IntArray
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.library.index.links import Links
 from citewell.library.index.postings import BLOCK, BLOCK_BITS
+from citewell.types import IntArray
 
-Numbers = npt.NDArray[np.int64]
 Stacks = Mapping[tuple[str, int], list[Links]]
 """Direction and block to segments, oldest first."""
 
@@ -21,10 +20,10 @@ class Graph:
     def __init__(self, stacks: Stacks) -> None:
         self._stacks = stacks
 
-    def neighbours(self, direction: str, papers: Numbers) -> tuple[Numbers, Numbers]:
+    def neighbours(self, direction: str, papers: IntArray) -> tuple[IntArray, IntArray]:
         """The papers at the other end, one paper's after the other's, and how many each has."""
         counts = np.zeros(len(papers), np.int64)
-        parts: list[tuple[Numbers, Numbers]] = []
+        parts: list[tuple[IntArray, IntArray]] = []
         blocks = papers >> BLOCK_BITS
         for block in np.unique(blocks).tolist():
             here = np.flatnonzero(blocks == block)
@@ -51,22 +50,22 @@ class Graph:
         """The blocks that have links."""
         return sorted(block for name, block in self._stacks if name == direction)
 
-    def listed(self, direction: str, block: int) -> Numbers:
+    def listed(self, direction: str, block: int) -> IntArray:
         """The papers of a block that some segment lists, with links or without."""
         papers = [links.papers.astype(np.int64) for links in self._stacks.get((direction, block), [])]
         return np.unique(np.concatenate(papers)) + (block << BLOCK_BITS) if papers else np.zeros(0, np.int64)
 
-    def degrees(self, direction: str, papers: Numbers) -> Numbers:
+    def degrees(self, direction: str, papers: IntArray) -> IntArray:
         """How many links each paper has."""
         return self.neighbours(direction, papers)[1]
 
 
-def _ranges(starts: Numbers, sizes: Numbers) -> Numbers:
+def _ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     """The numbers of all ranges, one range after the other."""
     ends = np.cumsum(sizes)
-    found: Numbers = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
+    found: IntArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
     return found
 
 
-def _ascending(numbers: Numbers) -> bool:
+def _ascending(numbers: IntArray) -> bool:
     return bool((numbers[1:] >= numbers[:-1]).all())

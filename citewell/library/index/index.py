@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from citewell.arrays import DamagedFileError, map_arrays
 from citewell.library.index import manifest as manifests
 from citewell.library.index.graph import Graph
 from citewell.library.index.links import DIRECTIONS, Links
+from citewell.library.index.lookup import Places, find
 from citewell.library.index.manifest import Entry, Manifest
 from citewell.library.index.postings import BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, Postings
 from citewell.library.store import schema
@@ -30,7 +31,7 @@ class Segment:
     entry: Entry
     postings: Postings
     shadowed: Mask | None = None
-    """Which of its papers a newer segment has replaced; None where none is."""
+    """Which of its papers a newer segment has replaced; None if there are none."""
     _norms: dict[tuple[float, float, float], Float32Array] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -97,21 +98,7 @@ class Segment:
 
     def look_up(self, terms: IntArray) -> Places:
         """Where the postings of these terms (hashes) are."""
-        postings = self.postings
-        if not len(postings.terms):
-            nothing = np.zeros(len(terms), np.int64)
-            return Places(nothing, nothing, nothing - 1, nothing)
-        at = np.searchsorted(postings.terms, terms)
-        at[at == len(postings.terms)] = 0
-        known = postings.terms[at] == terms
-        starts = postings.starts[at].astype(np.int64)
-        ends = np.where(known, postings.starts[at + 1], starts).astype(np.int64)
-        rows = np.full(len(terms), -1, np.int64)
-        if len(postings.dense_terms):
-            row = np.searchsorted(postings.dense_terms, at)
-            row[row == len(postings.dense_terms)] = 0
-            rows = np.where(known & (postings.dense_terms[row] == at), row, -1)
-        places = Places(starts, ends, rows, np.where(known, postings.counts[at], 0).astype(np.int64))
+        at, places = find(self.postings, terms)
         return places if self.whole else places._replace(counts=self._live_counts(at, places))
 
     def _live_counts(self, at: IntArray, places: Places) -> IntArray:
@@ -169,17 +156,6 @@ class Segment:
         return np.where(listed[at] == docs, self.postings.frequencies[start:end][at], 0).astype(np.int64)
 
 
-class Places(NamedTuple):
-    """Where a segment keeps the postings of each term of a query."""
-
-    starts: npt.NDArray[np.int64]
-    ends: npt.NDArray[np.int64]
-    rows: npt.NDArray[np.int64]
-    """The dense row of each term, or -1."""
-    counts: npt.NDArray[np.int64]
-    """In how many papers that still count the term is."""
-
-
 class Index:
     """All segments of a library, mapped."""
 
@@ -196,11 +172,13 @@ class Index:
         """All segment files."""
         self.graph = graph or Graph({})
         """The citations among the papers."""
-        self.shelves: dict[tuple[str, str], Any] = {}
-        """Vectors that retrieval has opened, by encoder and text."""
+        self.opened_vectors: dict[tuple[str, str], Any] = {}
+        """Vectors that are open, by encoder and text."""
         self.warnings = list(warnings)
         """What is damaged, one line each; the rest of the index works."""
         self._stacks = stacks
+        self._dates: dict[int, npt.NDArray[np.int32]] = {}
+        self._listed: dict[str, PaperNumbers] = {}
         self.blocks = sorted({block for _, block in stacks})
 
     @classmethod
@@ -268,21 +246,26 @@ class Index:
 
     def dates(self, block: int) -> npt.NDArray[np.int32]:
         """The date (yyyymmdd, 0 where unknown) of each number of a block."""
-        dates = np.zeros(BLOCK, np.int32)
-        for segment in self.stack(FIELDS[0], block):
-            dates[segment.postings.papers] = segment.postings.dates
-        return dates
+        if block not in self._dates:
+            dates = np.zeros(BLOCK, np.int32)
+            for segment in self.stack(FIELDS[0], block):
+                dates[segment.postings.papers] = segment.postings.dates
+            dates.setflags(write=False)
+            self._dates[block] = dates
+        return self._dates[block]
 
-    def listed(self, name: str) -> npt.NDArray[np.int64]:
-        """The numbers of all papers that a field has an entry for."""
-        found = [
-            segment.numbers() for block in self.blocks for segment in self.stack(name, block) if segment.entry.field == name
-        ]
-        return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+    def listed(self, name: str) -> PaperNumbers:
+        """The numbers of all papers that have a live entry in a field, ascending."""
+        if name not in self._listed:
+            segments = [each for each in self.segments(name) if each.entry.field == name]
+            numbers = np.sort(np.concatenate([np.zeros(0, np.int64), *(segment.numbers() for segment in segments)]))
+            numbers.setflags(write=False)
+            self._listed[name] = numbers
+        return self._listed[name]
 
 
 def _shadow(stack: list[Segment]) -> None:
-    """Let each segment know which of its papers newer ones speak for."""
+    """Mark in each segment the papers that newer segments have replaced."""
     newer = np.zeros(BLOCK, bool)
     for segment in reversed(stack):
         if len(stack) > 1:
@@ -293,7 +276,7 @@ def _shadow(stack: list[Segment]) -> None:
 
 
 def _laid_under(own: list[Segment], joined: list[Segment]) -> list[Segment]:
-    """The stack of a joined field: the own text's segments speak for the papers that the joined ones do not have."""
+    """The stack of a joined field: the own text's segments hold the papers that the joined ones do not have."""
     if not joined:
         return own
     has = np.zeros(BLOCK, bool)

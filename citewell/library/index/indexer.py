@@ -1,13 +1,13 @@
 """Bringing the index up to the store: new segments for papers that changed, old segments merged in the background.
 
 The store lists the papers whose entries are out of date. The indexer has segments built for them, commits a manifest, and only
-then strikes them off the list: killed at any moment, it starts again where the last manifest ends. Because the newest segment
-that lists a paper speaks for it, an entry that is written twice does no harm.
+then removes them from the list: killed at any moment, it resumes from the last manifest. The newest segment that lists a
+paper holds its current entry, so an entry that is written twice does no harm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +21,10 @@ from citewell.library.index.manifest import Entry, Manifest
 from citewell.library.index.postings import BLOCK, BLOCK_BITS, INDEXED, Postings
 from citewell.library.index.worker import Worker
 from citewell.library.store.store import Store
+from citewell.progress import SILENT, Progress
 
 _WORTH_A_WORKER = 1 << 16
 _STACK_HEIGHT = 4
-
-Report = Callable[[int], None]
 
 
 @dataclass
@@ -54,7 +53,7 @@ class Indexer:
         self._retired: list[str] = []
 
     def advance(self) -> None:
-        """Where much is out of date, have a second process work at it; returns at once."""
+        """Start indexing in a second process where much is out of date; returns at once."""
         if self._building is not None:
             if self._building.done():
                 self._collect()
@@ -64,13 +63,13 @@ class Indexer:
             here = self._take()
             self._building = self._threads.submit(self._worker.build, here, self._stacked(here))
 
-    def refresh(self, report: Report = lambda papers: None) -> None:
-        """Index everything that is out of date, block by block; `report` hears how many papers each step has done."""
+    def refresh(self, progress: Progress = SILENT) -> None:
+        """Index everything that is out of date, block by block."""
         if self._building is not None:
-            report(self._collect())
+            progress.advance(self._collect())
         while here := self._take():
             self._install(self._builder.build(here, self._stacked(here)))
-            report(len(here))
+            progress.advance(len(here))
 
     def close(self) -> None:
         """Wait for the merges under way and commit them."""
@@ -81,7 +80,7 @@ class Indexer:
         self.abandon()
 
     def abandon(self) -> None:
-        """Let go without waiting for anything more than the merge that is being written."""
+        """Stop, waiting only for the merge that is being written."""
         if self._worker is not None:
             self._worker.close()
         self._threads.shutdown(cancel_futures=True)
@@ -101,7 +100,7 @@ class Indexer:
         return [name for name in (*INDEXED, *DIRECTIONS) if name in present]
 
     def _collect(self) -> int:
-        """Wait for what is being built over there and take it in; returns how many papers it covers."""
+        """Wait for the second process and install its segments; returns how many papers they cover."""
         assert self._building is not None
         entries = self._building.result()
         self._building = None

@@ -1,17 +1,17 @@
 """The manifest: which segment files make up the index, committed by one rename.
 
 Segments are immutable. A new manifest names the new ones and no longer names those that were merged; only when it has taken
-its name are the old files deleted. A reader holds what it has mapped, and one that comes in between reads the manifest again.
+its name are the old files deleted. A reader keeps what it has mapped; one that finds a file missing reads the manifest again.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
 from citewell.errors import CitewellError
+from citewell.files import write_atomically
 from citewell.text import analysis
 
 FOLDER = "index"
@@ -26,7 +26,7 @@ class Entry(msgspec.Struct, frozen=True):
     field: str
     block: int
     papers: int
-    """How many papers it speaks for, removed ones included."""
+    """How many papers it lists, removed ones included."""
     texts: int
     """How many of them have a text in this field."""
     terms: int
@@ -64,16 +64,10 @@ def load(library: Path) -> Manifest:
 
 
 def commit(library: Path, manifest: Manifest) -> None:
-    """Make `manifest` the current one, durably, and delete what it no longer names."""
+    """Make `manifest` the current one, durably."""
     folder = library / FOLDER
     folder.mkdir(exist_ok=True)
-    temporary = folder / f"{FILE}.part"
-    with temporary.open("wb") as out:
-        out.write(msgspec.json.format(msgspec.json.encode(manifest)))
-        out.flush()
-        os.fsync(out.fileno())
-    temporary.rename(folder / FILE)
-    sync_folder(folder)
+    write_atomically(folder / FILE, msgspec.json.format(msgspec.json.encode(manifest)))
 
 
 def sweep(library: Path, manifest: Manifest) -> None:
@@ -82,13 +76,3 @@ def sweep(library: Path, manifest: Manifest) -> None:
     for path in (library / FOLDER).iterdir():
         if path.name not in named:
             path.unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """See to it that what was renamed in a folder stays so even if the machine stops."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -5,8 +5,8 @@ of one block, so a posting's paper fits 16 bits, a block's scores fit a core's c
 A term that most papers lack is stored as a list of papers and frequencies, four bytes each; a term that at least one paper in
 eight holds is stored as a row of one byte for every paper, which vector instructions go through ten times as fast.
 
-Segments of the same field and block are a stack: the newest one that lists a paper speaks for it. A paper that was removed, or
-has lost this field, is listed with the length `GONE`.
+Segments of the same field and block form a stack: the newest one that lists a paper holds its current entry. A paper that was
+removed, or has lost this field, is listed with the length `GONE`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ GONE = np.uint32(0xFFFFFFFF)
 """The length of a paper that a segment no longer has text for. It has the dtype of `Postings.lengths`: numpy refuses a bare
 Python integer of this size next to an array of int32."""
 FIELDS = ("own", "cited", "citing")
-"""What a paper says of itself; what others say when they cite it; what it says when it cites others."""
+"""A paper's own text; the contexts in which others cite it; the contexts in which it cites others."""
 BITS = {name: 1 << at for at, name in enumerate(FIELDS)}
 """How the store notes which fields of a paper are out of date."""
 JOINED = {"own+cited": "cited", "own+citing": "citing"}
-"""Own text and another as one. Segments hold the papers that have the other; for the rest the own text's segments speak."""
+"""Own text and another as one. Segments hold the papers that have the other; the rest is read from the own text's segments."""
 AUTHORS = "authors"
 """The names of a paper's authors, each as `identity.author_terms` writes it."""
 INDEXED = (*FIELDS, *JOINED, AUTHORS)
 STALE_BY = {**BITS, **{name: BITS["own"] | BITS[other] for name, other in JOINED.items()}, AUTHORS: BITS["own"]}
-"""Of everything that is indexed the bits that say it may be out of date."""
+"""For each indexed field, the bits that mark it as out of date."""
 
 _MAX_FREQUENCY = 0xFFFF
 """More occurrences of a term in one paper count as this many; BM25 has long been flat by then."""
@@ -44,7 +44,7 @@ class Postings(NamedTuple):
     """One segment's arrays. Papers are numbers within the block; in postings, distances from the first of `papers`."""
 
     papers: npt.NDArray[np.uint16]
-    """The papers that this segment speaks for, ascending."""
+    """The papers that this segment lists, ascending."""
     lengths: npt.NDArray[np.uint32]
     """Their numbers of terms, or `GONE`."""
     dates: npt.NDArray[np.int32]
@@ -99,7 +99,10 @@ def build(
 
 
 def merge(stack: Sequence[Postings], keep_gone: bool) -> Postings | None:
-    """One segment that says what `stack` says (oldest first), or None for nothing; `keep_gone` where segments lie below."""
+    """One segment with the current entries of `stack` (oldest first), None if there are none.
+
+    `keep_gone` keeps removed papers listed, for where older segments lie below.
+    """
     speaker = np.full(BLOCK, -1, np.int64)
     for level, segment in enumerate(stack):
         speaker[segment.papers] = level

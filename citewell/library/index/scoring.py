@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from citewell.library.index.index import Places
+from citewell.library.index import lookup
+from citewell.library.index.lookup import Places
 from citewell.library.index.postings import Postings
-
-Floats = npt.NDArray[np.float32]
+from citewell.types import Float32Array
 
 _PATIENCE = 60_000_000
 """How many postings numpy scores in the time that loading numba takes, roughly."""
@@ -25,7 +24,7 @@ _compiled: Callable[..., None] | None = None
 _scored = 0
 
 
-def accumulate(scores: Floats, norms: Floats, postings: Postings, places: Places, weights: Floats) -> None:
+def accumulate(scores: Float32Array, norms: Float32Array, postings: Postings, places: Places, weights: Float32Array) -> None:
     """Add each term's share to the scores of the papers that a segment covers."""
     global _scored
     if _compiled is None:
@@ -54,9 +53,12 @@ def load_compiled() -> None:
     from citewell import kernels as compiled
 
     _compiled = compiled.accumulate
+    lookup.use_compiled(compiled.find_terms)
 
 
-def accumulate_in_numpy(scores: Floats, norms: Floats, postings: Postings, places: Places, weights: Floats) -> None:
+def accumulate_in_numpy(
+    scores: Float32Array, norms: Float32Array, postings: Postings, places: Places, weights: Float32Array
+) -> None:
     """The same, one vector operation after the other."""
     with np.errstate(invalid="ignore"):
         for term in np.flatnonzero(places.counts):

@@ -1,4 +1,4 @@
-"""A second process that builds segments while the first one goes on reading and storing.
+"""A second process that builds segments while the first one reads and stores records.
 
 It reads jobs as JSON lines on standard input, reads the texts from the store, and answers with the entries of the segments it
 has written, or with the error that stopped it. It ends when its input does, so it does not outlive the process that started it.
@@ -36,7 +36,7 @@ class _Answer(msgspec.Struct):
 
 
 class Worker:
-    """The other end, in the process that writes the library."""
+    """The handle of that process, in the process that writes the library."""
 
     def __init__(self, library: Path) -> None:
         self._process = subprocess.Popen(
@@ -48,7 +48,7 @@ class Worker:
         )
 
     def build(self, dirty: Dirty, stacked: Sequence[str]) -> list[Entry]:
-        """Build segments over there; blocks until they are written."""
+        """Build segments in that process; blocks until they are written."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             self._process.stdin.write(msgspec.json.encode(_Job(list(dirty), list(stacked))) + b"\n")

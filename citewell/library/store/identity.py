@@ -1,10 +1,9 @@
-"""When are two records the same paper?
+"""Identity: whether two records describe the same paper.
 
-They are if they share an identifier. Without one they are if their normalised titles are the same, they share an author, and
-their years are at most one apart. A paper that was merged from several records has all their titles, authors and years to be
-known by: what is the same can then not depend on the order in which records come. A record that has neither an identifier nor
-enough to compare is at least the same as itself: it gets an identifier made of what it says, so that adding a file twice
-changes nothing.
+They do if they share an identifier. Otherwise they do if their normalised titles are equal, they share an author, and their
+years differ by at most one. A paper that was merged from several records is compared by all their titles, authors and years, so
+the result does not depend on the order of the records. A record with neither an identifier nor enough to compare gets an
+identifier made from its content, so adding a file twice changes nothing.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ def title_key(title: str) -> int | None:
     return hash64(words) if words else None
 
 
-class Face(NamedTuple):
-    """What a paper is known by where it shares no identifier."""
+class Signature(NamedTuple):
+    """What papers without a common identifier are compared by."""
 
     titles: set[int]
-    """The `title_key` of every title that some source gave it."""
+    """The `title_key` of every title that a source gave."""
     years: set[int]
     families: set[str]
 
 
 def same_years(some: Iterable[int], others: Iterable[int]) -> bool:
-    """Whether any two are at most one apart."""
+    """Whether any two differ by at most one."""
     return any(abs(one - other) <= 1 for one in some for other in others)
 
 
-def same_work(one: Face, other: Face) -> bool:
+def same_work(one: Signature, other: Signature) -> bool:
     """Whether two papers are the same although they share no identifier."""
     return (
         not one.titles.isdisjoint(other.titles)
@@ -61,35 +60,35 @@ def paper_keys(paper: Paper) -> list[str]:
     """Every identifier that makes another record the same paper; never empty."""
     keys = _expanded(paper.ids)
     if not keys:
-        said = hash64(paper.title, *paper.authors, str(paper.year), paper.venue, paper.extra.get("citekey", ""), paper.id)
-        keys.append(f"record:{said & 0xFFFFFFFFFFFFFFFF:016x}")
+        content = hash64(paper.title, *paper.authors, str(paper.year), paper.venue, paper.extra.get("citekey", ""), paper.id)
+        keys.append(f"record:{content & 0xFFFFFFFFFFFFFFFF:016x}")
     return keys
 
 
 def reference_ids(reference: Reference) -> list[str]:
-    """The identifiers that a reference can be found by, the surest first."""
+    """The identifiers of a reference, the most reliable first."""
     return _expanded(reference.ids)
 
 
 def reference_title(reference: Reference) -> int | None:
-    """The title that a reference can be found by; None where it has no year to go with it."""
+    """The title key that a reference is matched by; None if it has no year."""
     return title_key(reference.title) if reference.year is not None else None
 
 
 def title_name(title: int) -> str:
-    """How a `title_key` is written where identifiers are; without a colon, so that no identifier can be taken for it."""
+    """A `title_key` in the form of an identifier; without a colon, so that it equals no real one."""
     return f"title={title}"
 
 
 def waiting_keys(reference: Reference, ids: list[str], title: int | None) -> list[str]:
-    """What a reference waits under, its ids and its title; one that says too little waits under a key that never comes."""
+    """The keys under which an unresolved reference is stored: its ids and title, else a key that no paper has."""
     if title is not None:
         return [*ids, title_name(title)]
     return ids or [f"untraceable={hash64(reference.title, *reference.authors)}"]
 
 
 def reference_hash(keys: list[str], year: int | None) -> int:
-    """What tells the references of a paper apart: the keys they wait under, and the year that goes with a title."""
+    """The hash that distinguishes the references of a paper: of their keys, and of the year if there is a title."""
     if keys[-1].startswith("title="):
         return hash64(*sorted(keys), str(year))
     return hash64(keys[0]) if len(keys) == 1 else hash64(*sorted(keys))

@@ -1,8 +1,7 @@
-"""Taking a batch of records into the store: identity, merging, citations that resolve or wait, contexts.
+"""Storing a batch of records: identity, merging, citations (resolved or not), contexts.
 
-A batch is settled in memory and written set by set: one look-up for all identifiers, one for all titles, one for everything
-that waits for them, then one ``executemany`` per table. The caller wraps a batch in a transaction, so that it happens as a
-whole or not at all.
+A batch is processed in memory and written table by table: one query for all identifiers, one for all titles, one for the
+unresolved references to them, then one ``executemany`` per table. The caller wraps a batch in a transaction.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from citewell.hashing import hash64
 from citewell.identifiers import implied
 from citewell.library.store import rows
 from citewell.library.store.identity import (
-    Face,
+    Signature,
     paper_keys,
     reference_hash,
     reference_ids,
@@ -48,7 +47,7 @@ def _json(value: object) -> str:
 
 @dataclass(slots=True)
 class _Writes:
-    """What a batch will write, table by table."""
+    """The rows that a batch will write, by table."""
 
     citations: set[tuple[int, int]] = field(default_factory=set)
     waiting: dict[tuple[str, int, int], tuple[int | None, str]] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class _Writes:
 
 
 class Intake:
-    """Settles one batch after another; holds nothing between them but the next free numbers."""
+    """Stores one batch after another."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -76,7 +75,7 @@ class Intake:
         self._writes = _Writes()
 
     def take(self, records: Sequence[Paper | Context]) -> int:
-        """Take a batch into the store; returns how many papers of it are new."""
+        """Store a batch; returns how many of its papers are new."""
         meta = dict(self._db.execute("SELECT name, value FROM meta"))
         self._first_new = self._next_paper = meta["next_paper"]
         self._next_context = meta["next_context"]
@@ -86,7 +85,7 @@ class Intake:
         contexts = [record for record in records if isinstance(record, Context)]
         self._look_up(papers, contexts)
         settled = [(self._settle(paper), paper) for paper in papers]
-        placed = self._welcome()
+        placed = self._resolve_waiting()
         for row, paper in settled:
             num = row.current().num
             for reference in paper.references:
@@ -125,7 +124,7 @@ class Intake:
         self._know(keys, titles)
 
     def _know(self, keys: Iterable[str], titles: set[int]) -> None:
-        """Learn which papers of the store have these identifiers and titles."""
+        """Look up which papers of the store have these identifiers and titles."""
         self._keys.update(self._select("SELECT key, paper FROM ids WHERE key IN", list(keys)))
         if asked := titles - self._asked:
             self._asked |= asked
@@ -145,7 +144,7 @@ class Intake:
         return self._db.execute(f"{query} (SELECT value FROM json_each(?))", (_json(values),)).fetchall() if values else []
 
     def _row(self, num: int) -> Row:
-        """The paper of that number as this batch sees it, following papers that were united."""
+        """The paper of this number in this batch, or the paper that it was merged into."""
         row = self._rows.get(num)
         if row is None:
             row = self._rows[num] = rows.load(self._db, num)
@@ -158,12 +157,12 @@ class Intake:
     # -- papers -----------------------------------------------------------------------------------------------------
 
     def _settle(self, paper: Paper) -> Row:
-        """The row that `paper` belongs to: new, merged with what is there, or several that it shows to be one."""
+        """The row of `paper`: a new one, an existing one, or several that it shows to be the same paper."""
         keys = paper_keys(paper)
         found = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
         title = title_key(paper.title)
         if not found and title in self._titles and paper.year is not None:
-            twin = self._twin(Face({title}, {paper.year}, families(paper.authors)), None)
+            twin = self._twin(Signature({title}, {paper.year}, families(paper.authors)), None)
             found = [twin.num] if twin is not None else []
         if not found:
             row = self._create(paper, title, keys)
@@ -176,13 +175,13 @@ class Intake:
         self._keep_sentences(row, paper.sentences)
         return row
 
-    def _twin(self, known_by: Face, itself: int | None) -> Row | None:
+    def _twin(self, known_by: Signature, itself: int | None) -> Row | None:
         """A paper other than `itself` that is the same work."""
         if known_by.years and known_by.families:
             for title in known_by.titles:
                 for num in self._titles.get(title, ()):
                     row = self._row(num)
-                    if row.num != itself and same_work(row.face(), known_by):
+                    if row.num != itself and same_work(row.signature(), known_by):
                         return row
         return None
 
@@ -196,7 +195,7 @@ class Intake:
         return row
 
     def _name(self, num: int, paper: Paper, keys: list[str]) -> str:
-        """The id that people will see: the given one where it is free, else the best identifier."""
+        """The id that users see: the record's own if it is free, else the best identifier."""
         best = min(keys, key=rows.scheme_rank)
         given = paper.id or (paper.extra.get("citekey", "") if best.startswith("record:") else "")
         if not given:
@@ -210,7 +209,7 @@ class Intake:
         return given
 
     def _register(self, row: Row, keys: Iterable[str], paper: Paper) -> None:
-        """From now on the row is found by these identifiers, by the record's title and by the source's citation key."""
+        """Register the row under these identifiers, the record's title and its citation key."""
         for key in keys:
             self._keys[key] = self._new_keys[key] = row.num
         if citekey := paper.extra.get("citekey"):
@@ -225,9 +224,9 @@ class Intake:
             self._names.add((title_name(title), row.num))
 
     def _merge(self, row: Row, paper: Paper, keys: list[str]) -> bool:
-        """Fill what the row lacks from `paper`; what it says otherwise is kept beside.
+        """Fill empty fields of the row from `paper`, and keep its differing values as alternatives.
 
-        True where the row may now be the same as another.
+        Returns whether the row may now be the same paper as another.
         """
         changes = rows.merge(row, paper, keys)
         if not changes:
@@ -239,9 +238,9 @@ class Intake:
         return not changes.isdisjoint(_IDENTITY)
 
     def _gather(self, row: Row) -> Row:
-        """Unite the row with every other that is the same work by now; returns the one that they have become."""
+        """Merge the row with every other that is now the same work; returns the merged row."""
         while True:
-            known_by = row.face()
+            known_by = row.signature()
             self._know((), known_by.titles)
             twin = self._twin(known_by, row.num)
             if twin is None:
@@ -250,7 +249,7 @@ class Intake:
             self._unite(row, other)
 
     def _unite(self, row: Row, other: Row) -> None:
-        """Two papers have turned out to be one: everything of `other`, the younger, becomes `row`'s."""
+        """Merge two papers that are the same: everything of `other`, the newer one, moves to `row`."""
         rows.absorb(row, other)
         row.changed = True
         other.united = row
@@ -271,7 +270,7 @@ class Intake:
         self._keep_sentences(row, sentences)
 
     def _keep_sentences(self, row: Row, sentences: Sequence[Sentence]) -> None:
-        """Append the sentences that the row does not have yet; those it has keep their places."""
+        """Append the sentences that the row does not have yet."""
         if sentences and row.sentences:
             held = {text for (text,) in self._db.execute("SELECT text FROM sentences WHERE paper = ?", (row.num,))}
             held.update(sentence.text for sentence in self._writes.sentences.get(row.num, ()))
@@ -285,7 +284,7 @@ class Intake:
     # -- citations and contexts -------------------------------------------------------------------------------------
 
     def _cite(self, citing: int, reference: Reference) -> tuple[int | None, int]:
-        """Note a citation; returns the cited paper, or None while it waits, and the reference's hash."""
+        """Record a citation; returns the cited paper (None if unresolved) and the hash of the reference."""
         ids, title = self._sought[id(reference)]
         keys = waiting_keys(reference, ids, title)
         hashed = reference_hash(keys, reference.year)
@@ -302,7 +301,7 @@ class Intake:
         return cited, hashed
 
     def _resolve(self, citing: int, keys: Iterable[str], title: int | None, year: int | None) -> int | None:
-        """The paper that has one of these identifiers, else this title in about this year."""
+        """The paper with one of these identifiers, else with this title and about this year."""
         found: list[int] = []
         for key in keys:
             if key in self._keys and (num := self._current(self._keys[key])) not in found:
@@ -312,14 +311,14 @@ class Intake:
                 if num not in found and same_years(self._row(num).years(), [year]):
                     found.append(num)
         if len(found) > 1:
-            # Of several that it may mean it keeps the one that it was first taken for, so that adding it again changes nothing.
+            # If several match, keep the one that it resolved to first, so that adding it again changes nothing.
             query = "SELECT cited FROM citations WHERE citing = ? AND cited IN (SELECT value FROM json_each(?))"
             cited = {num for (num,) in self._db.execute(query, (citing, _json(found)))} | {citing}
             found.sort(key=lambda num: num not in cited and (citing, num) not in self._writes.citations)
         return found[0] if found else None
 
     def _take_contexts(self, placed: Sequence[tuple[int, Context]]) -> None:
-        """Keep contexts that are not known yet, each with the number of its citing paper, and what each of them cites."""
+        """Store new contexts, given with their citing papers, and what each of them cites."""
         keys = [rows.context_key(citing, context.id, context.text) for citing, context in placed]
         known = dict(self._select("SELECT key, num FROM contexts WHERE key IN", keys))
         held = set(self._select("SELECT context, reference FROM targets WHERE context IN", list(known.values())))
@@ -337,8 +336,8 @@ class Intake:
                 if cited is not None:
                     self._writes.dirty[cited] |= CITED
 
-    def _welcome(self) -> list[tuple[int, Context]]:
-        """Resolve what has waited for the papers of this batch; returns the parked contexts that have found their place."""
+    def _resolve_waiting(self) -> list[tuple[int, Context]]:
+        """Resolve references to the papers of this batch; returns the stored contexts whose citing paper has arrived."""
         arrived = [key for key in self._new_keys if key in self._keys]
         touched = [row for row in self._rows.values() if row.united is None and (row.new or row.changed)]
         titles = {title_name(title): title for row in touched for title in row.titles()}
@@ -373,7 +372,7 @@ class Intake:
     # -- writing ----------------------------------------------------------------------------------------------------
 
     def _new_citations(self) -> set[tuple[int, int]]:
-        """Those of the batch that the store does not have; what was added before must not be indexed again."""
+        """The citations of the batch that are new; known ones need not be indexed again."""
         old = {citing for citing, _ in self._writes.citations if citing < self._first_new}
         return self._writes.citations - set(self._select("SELECT citing, cited FROM citations WHERE citing IN", sorted(old)))
 

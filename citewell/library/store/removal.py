@@ -1,4 +1,4 @@
-"""Taking papers out of the store. What others say of them stays: their citations wait again, for the paper to return."""
+"""Removing papers from the store. Citations of them become unresolved, and resolve when the paper is added again."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from citewell.papers import Reference
 
 
 def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
-    """Remove papers with everything they say; the caller opens the transaction."""
+    """Remove papers with their citations, contexts and sentences; the caller opens the transaction."""
     dirty: dict[int, int] = defaultdict(int)
     for num in nums:
         row = rows.load(db, num)
         paper = row.paper
-        wanted = Reference([key for key in paper.ids if not key.startswith("record:")], paper.title, paper.year, paper.authors)
-        keys = waiting_keys(wanted, reference_ids(wanted), reference_title(wanted))
-        details = msgspec.json.encode(wanted).decode()
+        reference_to = Reference(
+            [key for key in paper.ids if not key.startswith("record:")], paper.title, paper.year, paper.authors
+        )
+        keys = waiting_keys(reference_to, reference_ids(reference_to), reference_title(reference_to))
+        details = msgspec.json.encode(reference_to).decode()
         for cited in rows.linked(db, "citing", num):
             dirty[cited] |= CITED_BY
         for citing in rows.linked(db, "cited", num):
             dirty[citing] |= CITES
-            # A context goes on knowing its reference by the hash that it has.
+            # A context keeps the hash of its reference.
             references = db.execute("SELECT DISTINCT reference FROM targets WHERE cited = ? AND citing = ?", (num, citing))
             for (reference,) in references.fetchall() or [(hash64(keys[0]),)]:
                 waiting = [(key, citing, reference, paper.year, details if key is keys[0] else "") for key in keys]
                 db.executemany("INSERT OR IGNORE INTO waiting VALUES (?, ?, ?, ?, ?)", waiting)
         db.execute("UPDATE targets SET cited = NULL WHERE cited = ?", (num,))
-        spoken_of = "SELECT DISTINCT cited FROM contexts JOIN targets ON context = contexts.num WHERE contexts.citing = ?"
-        for (cited,) in db.execute(spoken_of, (num,)).fetchall():
+        cited_query = "SELECT DISTINCT cited FROM contexts JOIN targets ON context = contexts.num WHERE contexts.citing = ?"
+        for (cited,) in db.execute(cited_query, (num,)).fetchall():
             if cited is not None:
                 dirty[cited] |= CITED
         db.execute("DELETE FROM targets WHERE context IN (SELECT num FROM contexts WHERE citing = ?)", (num,))
@@ -50,6 +52,6 @@ def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
         ):
             db.execute(f"DELETE FROM {table} WHERE {column} = ?", (num,))
         dirty[num] |= EVERYTHING
-    # A file whose add was interrupted must be read from its beginning again, lest it skip what is now missing.
+    # A file whose add was interrupted must be read from its beginning, or it would skip what is now missing.
     db.execute("DELETE FROM imports")
     rows.mark_dirty(db, dirty)

@@ -13,7 +13,7 @@ import numpy as np
 
 from citewell.hashing import hash64
 from citewell.identifiers import recognise
-from citewell.library.store.identity import Face, title_key, title_name
+from citewell.library.store.identity import Signature, title_key, title_name
 from citewell.papers import Paper, Sentence
 from citewell.text.names import families
 from citewell.text.sentences import sentence_spans
@@ -71,9 +71,9 @@ class Row:
         years = {int(year) for year in self.also.get("year", ())}
         return years if self.paper.year is None else years | {self.paper.year}
 
-    def face(self) -> Face:
+    def signature(self) -> Signature:
         """What it is known by beside its identifiers, from all its sources."""
-        return Face(self.titles(), self.years(), families([*self.paper.authors, *self.also.get("authors", ())]))
+        return Signature(self.titles(), self.years(), families([*self.paper.authors, *self.also.get("authors", ())]))
 
     def values(self) -> tuple[object, ...]:
         """The row's columns in the table's order."""

@@ -1,6 +1,6 @@
-"""The store: what the user gave, in SQLite, and the only truth. Everything else is derived from it.
+"""The store: what the user added, in SQLite. Everything else is derived from it.
 
-`Store` reads; `Intake` (taking records in) and `removal` change it, inside transactions that the library opens.
+`Store` reads; `Intake` and `removal` write, inside transactions that the library opens.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ class Store:
     # -- papers -----------------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> int | None:
-        """The number of the paper that somebody calls `name`: any identifier, a data set's id, a citation key."""
+        """The number of a paper by any of its names: an identifier, a data set's id, a citation key."""
         if (named := self.named(name)) is not None:
             return named
-        # A twin that was merged under another name, and belongs to a data set: rare enough to look through all ids.
+        # The paper may have been merged under another name of a data set: rare enough to scan all ids.
         escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         found = self.db.execute("SELECT paper FROM ids WHERE key LIKE ? ESCAPE '\\' LIMIT 1", (f"%:{escaped}",)).fetchone()
         return int(found[0]) if found else None
 
     def named(self, name: str) -> int | None:
-        """As `find`, without the look through all ids."""
+        """As `find`, without the scan of all ids."""
         known = recognise(name)
         return self.identified(([known] if known else []) + [name, f"id={name}", f"local:{name}", f"key={name}"])
 
     def identified(self, keys: Iterable[str]) -> int | None:
-        """The number of the paper with the first of these identifiers that any has."""
+        """The number of the paper with the first of these identifiers that exists."""
         for key in keys:
             found = self.db.execute("SELECT paper FROM ids WHERE key = ? ORDER BY paper", (key,)).fetchone()
             if found:
@@ -83,7 +83,7 @@ class Store:
         return paper
 
     def each(self) -> Iterator[Paper]:
-        """Every paper, whole, in the order in which they came."""
+        """Every paper with references, contexts and sentences, in the order of addition."""
         last = 0
         while found := self.db.execute("SELECT num FROM papers WHERE num > ? ORDER BY num LIMIT 1000", (last,)).fetchall():
             for (num,) in found:
@@ -124,7 +124,7 @@ class Store:
     ) -> tuple[list[int], int]:
         """Numbers of papers that have every word in their title, names, venue or id, the newest first, and how many there are.
 
-        Every paper is looked at: it is for looking through a library, not for searching it.
+        It scans every paper: for browsing a library, not for searching it.
         """
         where = ["true"]
         values: list[object] = []
@@ -189,7 +189,7 @@ class Store:
         ):
             text = f"{title}\n{abstract}"
             if num in with_sentences:
-                # Sources often cut their abstract into sentences too; what stands there already counts once.
+                # Sources often give the abstract as sentences too; those count once.
                 text = "\n".join((text, *(s for s in with_sentences[num] if s not in text)))
             yield num, date_number(year, date), text
 
@@ -199,7 +199,7 @@ class Store:
         return {num: msgspec.json.decode(names, type=list[str]) for num, names in found if names}
 
     def cited_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
-        """What others say where they cite these papers."""
+        """The contexts in which others cite these papers."""
         return self._texts(
             "SELECT cited, text FROM targets JOIN contexts ON num = context WHERE cited IN", nums, " ORDER BY cited, num"
         )
@@ -215,7 +215,7 @@ class Store:
         )
 
     def citing_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
-        """What these papers say where they cite others."""
+        """The contexts in which these papers cite others."""
         return self._texts("SELECT citing, text FROM contexts WHERE citing IN", nums, " ORDER BY citing, num")
 
     def links(self, direction: str, nums: Sequence[int]) -> list[tuple[int, int]]:
@@ -236,7 +236,7 @@ class Store:
     # -- counts -----------------------------------------------------------------------------------------------------
 
     def counts(self) -> dict[str, int]:
-        """How much of everything there is."""
+        """The number of papers, citations, contexts, sentences and papers to index."""
         queries = {
             "papers": "SELECT count(*) FROM papers",
             "with_abstract": "SELECT count(*) FROM papers WHERE abstract <> ''",

@@ -1,8 +1,8 @@
-"""Vectors made in the background, by a process of its own that outlives the command which started it.
+"""Vectors computed in the background, by a process that outlives the command that started it.
 
-One such process works for a library at a time; a second one sees that by a lock, and leaves. The first looks for more to do
-after it has let go of the lock: papers that were committed before its last look it sees itself, and for those committed later
-the lock is free. So none is forgotten between the two.
+One such process works for a library at a time; a second one finds the lock taken and exits. The first checks for more work
+after it has released the lock: it sees papers committed before that check itself, and for those committed later the lock is
+free. So none is missed between the two.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.library.vectors.status import encode_openly, lacking
+from citewell.library.vectors.status import encode_with_progress, lacking
 from citewell.library.vectors.store import FOLDER
 from citewell.processes import command, environment
 
 SWITCH = "CITEWELL_BACKGROUND"
-"""The environment variable that, set to ``off``, keeps processes from being started."""
+"""The environment variable that, set to ``off``, prevents such processes."""
 LOG = "background.log"
 _LOCK = "background.lock"
 _NICE = 10
 
 
 def encode_in_background(library: Library) -> bool:
-    """Start making the vectors that the library lacks; returns whether there is something to make, and someone to make it.
+    """Start computing missing vectors; returns whether a process was started.
 
-    Where the encoders' weights are not installed, nothing is started.
+    Without installed encoder weights nothing is started.
     """
     if os.environ.get(SWITCH) == "off" or not lacking(library):
         return False
@@ -42,26 +42,26 @@ def encode_in_background(library: Library) -> bool:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            start_new_session=True,  # so that it stays when the terminal goes
+            start_new_session=True,  # so that it survives the terminal
             env=environment(),
         )
     return True
 
 
 def keep_up(library: Library) -> int:
-    """Make what vectors the library lacks until it lacks none, unless another process does; returns how many were made."""
+    """Compute missing vectors until none is missing, unless another process does; returns how many papers were encoded."""
     made = 0
     while pairs := lacking(library):
         try:
             with FileLock(library.folder / FOLDER / _LOCK, timeout=0):
-                made += sum(encode_openly(library, name, text) for name, text in pairs)
+                made += sum(encode_with_progress(library, name, text) for name, text in pairs)
         except Timeout:
             break
     return made
 
 
 def main() -> None:
-    """The process; what it prints goes to the log."""
+    """The background process; its output goes to the log."""
     if hasattr(os, "nice"):
         os.nice(_NICE)
     try:

@@ -6,7 +6,7 @@ papers has already (a donor) are taken from there. Of a large library the vector
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
@@ -20,11 +20,13 @@ from citewell.library.index.index import Index
 from citewell.library.index.postings import FIELDS, JOINED
 from citewell.library.library import Library
 from citewell.library.vectors import neighbours
-from citewell.library.vectors.store import Floats, Numbers, Shelf, quantised, remove_outdated, shelf_path
+from citewell.library.vectors.store import VectorStore, quantised, remove_outdated, vectors_path
 from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
+from citewell.progress import SILENT, Progress
 from citewell.text.citation_contexts import near_mark
+from citewell.types import Float32Array, IntArray
 
 SENTENCES = "sentences"
 """The text of which a paper has a vector for each sentence."""
@@ -35,15 +37,13 @@ CHUNK = 2048
 CONTEXTS = 4
 """Of what others say of a paper, or it of others, so many contexts are encoded, unless the encoder wants another number."""
 
-Report = Callable[[int], None]
-
 
 class Encodes(Protocol):
     """What makes vectors of texts."""
 
     name: str
 
-    def encode(self, texts: Sequence[str]) -> Floats: ...
+    def encode(self, texts: Sequence[str]) -> Float32Array: ...
 
 
 def encode(
@@ -51,60 +51,58 @@ def encode(
     encoder: Encodes,
     text: str = "own",
     donors: Sequence[Path] = (),
-    start: Report = lambda papers: None,
-    report: Report = lambda papers: None,
+    progress: Progress = SILENT,
     limit: int = neighbours.LIMIT,
 ) -> int:
-    """Bring the shelf of one encoder and text up to date; returns how many papers were encoded anew.
+    """Compute the vectors of one encoder and text that are missing or out of date; returns how many papers were encoded.
 
-    `start` hears how many papers there are to look at, `report` how many have been done; and the same once more where more
-    than `limit` vectors get a neighbour index.
+    `donors` are libraries that may have some of these vectors already. More than `limit` vectors get a neighbour index.
     """
     if text not in TEXTS:
         raise CitewellError(f"papers have no text {text!r} to encode; there are {', '.join(TEXTS)}")
     lock = lock_path(library.folder, encoder.name, text)
     lock.parent.mkdir(exist_ok=True)
     with FileLock(lock):
-        shelf = Shelf(library.folder, encoder.name, text)
+        store = VectorStore(library.folder, encoder.name, text)
         library.reload()
-        files, papers = to_look_at(library.index, text, shelf.gone_through)
-        start(len(papers))
-        lenders = [Shelf(donor, encoder.name, text) for donor in donors]
+        files, papers = to_look_at(library.index, text, store.encoded_segments)
+        progress.start(f"encoding with {encoder.name}", len(papers), "papers")
+        lenders = [VectorStore(donor, encoder.name, text) for donor in donors]
         made = 0
         for at in range(0, len(papers), CHUNK):
             chunk = papers[at : at + CHUNK]
-            made += _encode_chunk(library, encoder, text, shelf, lenders, chunk)
-            report(len(chunk))
-        if files != shelf.gone_through:
-            shelf.finish(files)
+            made += _encode_chunk(library, encoder, text, store, lenders, chunk)
+            progress.advance(len(chunk))
+        if files != store.encoded_segments:
+            store.finish(files)
         if text != SENTENCES:  # they are asked for by paper
-            neighbours.refresh(shelf, library.index.listed("own"), limit, start, report)
+            neighbours.refresh(store, library.index.listed("own"), limit, progress)
         remove_outdated(library.folder, encoder.name, text)
     return made
 
 
 def lock_path(library: Path, encoder: str, text: str) -> Path:
     """The lock of who encodes."""
-    shelf = shelf_path(library, encoder, text)
-    return shelf.with_name(f"{shelf.name}.lock")
+    store = vectors_path(library, encoder, text)
+    return store.with_name(f"{store.name}.lock")
 
 
 def missing(library: Library, encoder: str, text: str = "own") -> int:
     """How many papers may still lack their vector; 0 if none does."""
-    shelf = Shelf(library.folder, encoder, text)
-    files, papers = to_look_at(library.index, text, shelf.gone_through)
-    return 0 if files == shelf.gone_through else int(np.count_nonzero(shelf.known(papers) == 0))
+    store = VectorStore(library.folder, encoder, text)
+    files, papers = to_look_at(library.index, text, store.encoded_segments)
+    return 0 if files == store.encoded_segments else int(np.count_nonzero(store.known(papers) == 0))
 
 
-def to_look_at(index: Index, text: str, gone_through: Sequence[str]) -> tuple[list[str], Numbers]:
+def to_look_at(index: Index, text: str, encoded_segments: Sequence[str]) -> tuple[list[str], IntArray]:
     """All segments of the text in the index, and the live papers of those that nobody has gone through."""
     segments = list(index.segments("own" if text == SENTENCES else text))
-    papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in gone_through)]
+    papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in encoded_segments)]
     return sorted(segment.entry.file for segment in segments), np.unique(np.concatenate(papers))
 
 
 def _encode_chunk(
-    library: Library, encoder: Encodes, text: str, shelf: Shelf, lenders: Sequence[Shelf], papers: Numbers
+    library: Library, encoder: Encodes, text: str, store: VectorStore, lenders: Sequence[VectorStore], papers: IntArray
 ) -> int:
     contexts = encoder.contexts if isinstance(encoder, ReadsPapers) else CONTEXTS
     if text == SENTENCES:
@@ -113,7 +111,7 @@ def _encode_chunk(
         texts = {num: [one] for num, one in paper_texts(library, text, papers.tolist(), contexts)}
     nums = np.array(sorted(texts), np.int64)
     hashes = np.array([_hash(texts[num]) for num in nums.tolist()], np.int64)
-    changed = shelf.known(nums) != hashes
+    changed = store.known(nums) != hashes
     nums, hashes = nums[changed], hashes[changed]
     if not len(nums):
         return 0
@@ -131,19 +129,19 @@ def _encode_chunk(
             codes, scales = np.zeros((len(nums), vectors.shape[1]), np.int8), np.zeros(len(nums), np.float32)
         codes[rest], scales[rest] = quantised(vectors)
     assert codes is not None
-    shelf.add(nums, hashes, codes, scales)
+    store.add(nums, hashes, codes, scales)
     return len(np.unique(nums[rest]))
 
 
 def _borrowed(
-    lenders: Sequence[Shelf], hashes: Numbers
+    lenders: Sequence[VectorStore], hashes: IntArray
 ) -> tuple[npt.NDArray[np.int8] | None, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
     """Vectors of the same texts from other libraries, and which were found."""
     codes: npt.NDArray[np.int8] | None = None
     scales = np.zeros(len(hashes), np.float32)
     lent = np.zeros(len(hashes), bool)
-    for shelf in lenders:
-        for segment, _ in shelf.segments():
+    for store in lenders:
+        for segment, _ in store.segments():
             order = np.argsort(segment.hashes)
             at = order[np.minimum(np.searchsorted(segment.hashes[order], hashes), len(order) - 1)]
             here = (segment.hashes[at] == hashes) & ~lent
@@ -155,7 +153,7 @@ def _borrowed(
     return codes, scales, lent
 
 
-def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Floats:
+def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Float32Array:
     """For each paper the mean of the vectors of its texts, at length 1."""
     counts = [len(text.parts()) for text in texts]
     vectors = encoder.encode([part if part == text.own() else near_mark(part) for text in texts for part in text.parts()])
@@ -179,7 +177,7 @@ def paper_texts(library: Library, text: str, nums: list[int], contexts: int = CO
             yield num, found
 
 
-def sentence_texts(library: Library, papers: Numbers) -> dict[int, list[PaperText]]:
+def sentence_texts(library: Library, papers: IntArray) -> dict[int, list[PaperText]]:
     """The sentences of each paper that has any, as an encoder reads them."""
     found = library.store.quotable(papers.tolist()).items()
     return {num: [PaperText(abstract=sentence.text) for sentence in sentences] for num, sentences in found if sentences}

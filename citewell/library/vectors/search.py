@@ -17,14 +17,11 @@ import numpy.typing as npt
 
 from citewell.library.library import Library
 from citewell.library.vectors.neighbours import Neighbours
-from citewell.library.vectors.store import Shelf, Vectors, quantised
+from citewell.library.vectors.store import Vectors, VectorStore, quantised
 from citewell.models import weights
+from citewell.types import Float32Array, Int8Array, IntArray, Mask
 
-Codes = npt.NDArray[np.int8]
-Floats = npt.NDArray[np.float32]
-Numbers = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-MayFind = Callable[[Numbers], Mask]
+MayFind = Callable[[IntArray], Mask]
 
 _PATIENCE = 3_000_000
 """How many vectors numpy scans in the time that loading numba takes, roughly."""
@@ -57,13 +54,13 @@ class Rows:
         return -(-len(self.papers) // max(1, len(np.unique(self.papers))))
 
     @cached_property
-    def _sorted(self) -> tuple[Numbers, Numbers]:
+    def _sorted(self) -> tuple[IntArray, IntArray]:
         """The papers that count in ascending order, and their places."""
         places = np.arange(len(self.papers)) if self.counts is None else np.flatnonzero(self.counts)
         places = places[np.argsort(self.papers[places], kind="stable")]
         return self.papers[places], places
 
-    def places(self, papers: Numbers) -> Numbers:
+    def places(self, papers: IntArray) -> IntArray:
         """Where the first vectors of these papers are, -1 for those that have none."""
         known, places = self._sorted
         if not len(known):
@@ -71,7 +68,7 @@ class Rows:
         at = np.minimum(np.searchsorted(known, papers), len(known) - 1)
         return np.where(known[at] == papers, places[at], -1)
 
-    def all_places(self, papers: Numbers) -> tuple[Numbers, Numbers]:
+    def all_places(self, papers: IntArray) -> tuple[IntArray, IntArray]:
         """Where all vectors of these papers are, one paper after the other, and how many each has."""
         known, places = self._sorted
         first, end = np.searchsorted(known, papers), np.searchsorted(known, papers, "right")
@@ -97,7 +94,7 @@ class VectorSearch:
         if neighbours is not None:
             self._others = Rows([(part, counts & ~neighbours.covers(part.papers, part.hashes)) for part, counts in parts])
 
-    def nearest(self, query: Floats, size: int, may_find: MayFind) -> tuple[Numbers, Floats]:
+    def nearest(self, query: Float32Array, size: int, may_find: MayFind) -> tuple[IntArray, Float32Array]:
         """The `size` papers nearest to the query of those that may be found, and their cosines, best first.
 
         With a neighbour index, a few of the papers that it covers may be missed. Where filters leave fewer of those it finds
@@ -111,7 +108,7 @@ class VectorSearch:
         best = np.lexsort((papers, -cosines))[:size]
         return papers[best], cosines[best]
 
-    def cosines(self, query: Floats, papers: Numbers) -> Floats:
+    def cosines(self, query: Float32Array, papers: IntArray) -> Float32Array:
         """How near each of some papers is; not a number for those that have no vector."""
         every, counts = self.all_cosines(query, papers)
         found = np.full(len(papers), np.nan, np.float32)
@@ -119,7 +116,7 @@ class VectorSearch:
             found[counts > 0] = np.maximum.reduceat(every, (np.cumsum(counts) - counts)[counts > 0])
         return found
 
-    def all_cosines(self, query: Floats, papers: Numbers) -> tuple[Floats, Numbers]:
+    def all_cosines(self, query: Float32Array, papers: IntArray) -> tuple[Float32Array, IntArray]:
         """How near each vector of some papers is, one paper after the other, and how many each paper has."""
         places, counts = self.rows.all_places(papers)
         found = np.zeros(len(places), np.float32)
@@ -130,7 +127,7 @@ class VectorSearch:
             found[here] = (segment.codes[at] * query).sum(axis=1) * segment.scales[at]
         return found, counts
 
-    def _from_neighbours(self, query: Floats, size: int, may_find: MayFind) -> Numbers | None:
+    def _from_neighbours(self, query: Float32Array, size: int, may_find: MayFind) -> IntArray | None:
         """Candidates by the neighbour index; None where there is none, or it finds too few."""
         asked = 2 * size + _FETCHED
         if self._neighbours is None or asked >= len(self._neighbours):  # nearly all are wanted: it would only miss some
@@ -148,18 +145,18 @@ def open_vectors(library: Library, encoder: str, text: str) -> VectorSearch | No
     """The vectors of a library, opened once with its index; None where there are none."""
     index = library.index
     place = (f"{encoder} {weights.version(encoder)}", text)
-    opened: VectorSearch | None = index.shelves.get(place)
+    opened: VectorSearch | None = index.opened_vectors.get(place)
     if opened is None:
-        store = Shelf(library.folder, encoder, text)
+        store = VectorStore(library.folder, encoder, text)
         if not store.exists:
             return None
         live = index.listed("own")
-        parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in store.segments()]
-        opened = index.shelves[place] = VectorSearch(parts, Neighbours.open(store))
+        parts = [(segment, current & np.isin(segment.papers, live)) for segment, current in store.segments()]
+        opened = index.opened_vectors[place] = VectorSearch(parts, Neighbours.open(store))
     return opened
 
 
-def candidates(rows: Rows, query: Floats, count: int, may_find: MayFind) -> Numbers:
+def candidates(rows: Rows, query: Float32Array, count: int, may_find: MayFind) -> IntArray:
     """The `count` papers nearest to the query by the scan, of those that may be found."""
     code, scale = quantised(query[None])
     scores = [scan(segment.codes, segment.scales, code[0], float(scale[0])) for segment in rows.segments]
@@ -173,12 +170,12 @@ def candidates(rows: Rows, query: Floats, count: int, may_find: MayFind) -> Numb
     return rows.papers[places[_highest(near[places], count)]]
 
 
-def _found(rows: Rows, near: Floats, places: Numbers, may_find: MayFind) -> Numbers:
+def _found(rows: Rows, near: Float32Array, places: IntArray, may_find: MayFind) -> IntArray:
     places = places[near[places] > -np.inf]
     return places[may_find(rows.papers[places])]
 
 
-def _highest(scores: Floats, count: int) -> Numbers:
+def _highest(scores: Float32Array, count: int) -> IntArray:
     """The places of the `count` highest scores, in no order."""
     if count >= len(scores):
         return np.arange(len(scores))
@@ -191,7 +188,7 @@ def _highest(scores: Floats, count: int) -> Numbers:
     return np.argpartition(-scores, count - 1)[:count]
 
 
-def scan(codes: Codes, scales: Floats, query: Codes, scale: float) -> Floats:
+def scan(codes: Int8Array, scales: Float32Array, query: Int8Array, scale: float) -> Float32Array:
     """The inner product of each vector with the query's."""
     global _scanned
     if _compiled is None:
@@ -213,7 +210,7 @@ def load_compiled() -> None:
     _compiled = compiled.products
 
 
-def products_in_numpy(codes: Codes, query: Codes) -> npt.NDArray[np.int32]:
+def products_in_numpy(codes: Int8Array, query: Int8Array) -> npt.NDArray[np.int32]:
     """Integer inner products, some thousand vectors at a time so that their wider copies stay in the cache.
 
     The products of two int8 vectors of up to a thousand components fit the 24 bits that single precision holds exactly.
@@ -225,7 +222,7 @@ def products_in_numpy(codes: Codes, query: Codes) -> npt.NDArray[np.int32]:
     return found
 
 
-def _run(codes: Codes, query: Codes) -> npt.NDArray[np.int32]:
+def _run(codes: Int8Array, query: Int8Array) -> npt.NDArray[np.int32]:
     assert _compiled is not None
     found = np.empty(len(codes), np.int32)
     _compiled(codes, query, found)

@@ -1,4 +1,4 @@
-"""Vectors of all sentences of a library, in one mapped file of its folder, made anew where papers or weights have changed."""
+"""Vectors of all sentences of a library, in one mapped file, computed again when papers or weights have changed."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy.typing as npt
 from citewell.arrays import map_arrays, write_arrays
 from citewell.library.library import Library
 from citewell.models import weights
+from citewell.progress import SILENT, Progress
+from citewell.types import Float32Array
 
 _FOLDER = "sentence-vectors"
 _PAPERS_AT_ONCE = 200
 
-Floats = npt.NDArray[np.float32]
-Encode = Callable[[Sequence[str]], Floats]
+Encode = Callable[[Sequence[str]], Float32Array]
 
 
 class SentenceVectors(NamedTuple):
@@ -27,13 +28,13 @@ class SentenceVectors(NamedTuple):
     vectors: npt.NDArray[np.float16]
 
 
-def make(library: Library, model: str, encode: Encode) -> None:
-    """Make the vectors of every sentence that the library has now, unless they are there."""
+def make(library: Library, model: str, encode: Encode, progress: Progress = SILENT) -> None:
+    """Compute the vectors of every sentence that the library has now, unless they exist."""
     path = _path(library, model)
     if path.exists():
         return
     path.parent.mkdir(exist_ok=True)
-    papers, vectors = zip(*_encoded(library, encode), strict=True)
+    papers, vectors = zip(*_encoded(library, encode, progress), strict=True)
     write_arrays(path, {"papers": np.concatenate(papers), "vectors": np.concatenate(vectors)})
     for other in path.parent.glob(f"{model}.*.arrays"):
         if other != path:
@@ -41,22 +42,26 @@ def make(library: Library, model: str, encode: Encode) -> None:
 
 
 def open_vectors(library: Library, model: str) -> SentenceVectors | None:
-    """The vectors of the library as it is now; None where they were not made."""
+    """The sentence vectors of the library as it is now; None if they were not computed."""
     path = _path(library, model)
     place = (path.name, _FOLDER)
-    if place not in library.index.shelves and path.exists():
-        library.index.shelves[place] = SentenceVectors(**map_arrays(path, path.stat().st_size))
-    found: SentenceVectors | None = library.index.shelves.get(place)
+    if place not in library.index.opened_vectors and path.exists():
+        library.index.opened_vectors[place] = SentenceVectors(**map_arrays(path, path.stat().st_size))
+    found: SentenceVectors | None = library.index.opened_vectors.get(place)
     return found
 
 
-def _encoded(library: Library, encode: Encode) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
+def _encoded(
+    library: Library, encode: Encode, progress: Progress
+) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.float16]]]:
     listed = library.index.listed("own").tolist()
+    progress.start("encoding sentences", len(listed), "papers")
     yield np.zeros(0, np.int64), encode([]).astype(np.float16)
     for start in range(0, len(listed), _PAPERS_AT_ONCE):
         sentences = library.store.quotable(listed[start : start + _PAPERS_AT_ONCE])
         owners = np.repeat(np.array(list(sentences), np.int64), [len(here) for here in sentences.values()])
         yield owners, encode([sentence.text for here in sentences.values() for sentence in here]).astype(np.float16)
+        progress.advance(len(sentences))
 
 
 def _path(library: Library, model: str) -> Path:

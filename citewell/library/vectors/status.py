@@ -1,7 +1,7 @@
-"""How the vectors of a library stand: how many papers have theirs, and how far the process is that makes more.
+"""The status of a library's vectors: how many papers have theirs, and the progress of the process that computes more.
 
-Who encodes holds the shelf's lock. The operating system takes it back when that process ends, however it ends, so a lock that
-is held means that someone is at work. How far they are stands in a small file beside it, replaced by rename.
+The process that encodes holds a lock. The operating system releases it when that process ends, however it ends, so a held lock
+means that a process is at work. Its progress is in a small file next to the lock, replaced by rename.
 """
 
 from __future__ import annotations
@@ -17,104 +17,107 @@ from filelock import FileLock, Timeout
 
 from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
+from citewell.files import write_atomically
 from citewell.library.index.postings import JOINED
 from citewell.library.library import Library
-from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, Report, encode, lock_path, to_look_at
-from citewell.library.vectors.store import Floats, Shelf, shelves
+from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, encode, lock_path, to_look_at
+from citewell.library.vectors.store import VectorStore, vector_stores
 from citewell.models import encoder as encoders
 from citewell.models.encoder import ReadsPapers
 from citewell.models.inputs import PaperText
+from citewell.progress import SILENT, Progress
+from citewell.types import Float32Array
 
 KEPT = (("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited"))
-"""The vectors that an add brings up to date by itself: encoder and text, in the order in which they are made."""
+"""The vectors that `citewell add` keeps up to date: encoder and text, in the order of computation."""
 _LOOK_EVERY = 0.3
 
 
-class Progress(msgspec.Struct):
-    """How far an encoding is."""
+class EncodingProgress(msgspec.Struct):
+    """The progress of an encoding."""
 
     pid: int
     started: float
     updated: float
     done: int
     total: int
-    """Papers to look at; those that turn out to have their vector already go fast."""
+    """Papers to check; those that already have their vector are skipped quickly."""
     pace: float = 0.0
-    """Seconds that a paper took where some were encoded last; 0 where none was yet."""
+    """Seconds per paper when papers were last encoded; 0 before that."""
 
     def seconds_left(self) -> float | None:
         left = (self.total - self.done) * self.pace - (time.time() - self.updated)
         return max(0.0, left) if self.pace else None
 
 
-class Standing(msgspec.Struct):
-    """The vectors of one encoder and text."""
+class VectorStatus(msgspec.Struct):
+    """The status of the vectors of one encoder and text."""
 
     encoder: str
     text: str
     papers: int
     """How many papers have their vector."""
     of: int
-    """How many have such a text."""
+    """How many papers have such a text."""
     complete: bool
-    """Whether there is nothing left to look at."""
+    """Whether nothing is left to check."""
     at_work: bool
     """Whether a process is encoding now."""
     seconds_left: float | None = None
-    """How long that will take, where it can be told."""
+    """The estimated time left, where it is known."""
     damage: str = ""
-    """Why they cannot be read, and what to do; then they are not counted."""
+    """Why they cannot be read, and what to do; they are then not counted."""
 
 
-def standings(library: Library) -> list[Standing]:
-    """Of all vectors that the library has or should have."""
-    return [_standing(library, name, text) for name, text in _shelves(library)]
+def vector_status(library: Library) -> list[VectorStatus]:
+    """The status of all vectors that the library has or should have."""
+    return [_status(library, name, text) for name, text in _vector_sets(library)]
 
 
-def _shelves(library: Library) -> Iterator[tuple[str, str]]:
+def _vector_sets(library: Library) -> Iterator[tuple[str, str]]:
     wanted = kept()
     yield from wanted
-    yield from (pair for pair in shelves(library.folder) if pair[1] in TEXTS and pair not in wanted)
+    yield from (pair for pair in vector_stores(library.folder) if pair[1] in TEXTS and pair not in wanted)
 
 
-def _standing(library: Library, name: str, text: str) -> Standing:
-    # A joined text is indexed of those papers alone of which more than their own text is known.
+def _status(library: Library, name: str, text: str) -> VectorStatus:
+    # A joined text is indexed only for papers that have more than their own text.
     papers = library.index.listed("own" if text in (*JOINED, SENTENCES) else text)
     busy = at_work(library, name, text)
     try:
-        shelf = Shelf(library.folder, name, text)
+        store = VectorStore(library.folder, name, text)
     except (CitewellError, DamagedFileError) as error:
-        return Standing(name, text, 0, len(papers), complete=False, at_work=busy, damage=str(error))
-    has = int(np.count_nonzero(shelf.known(papers)))
+        return VectorStatus(name, text, 0, len(papers), complete=False, at_work=busy, damage=str(error))
+    has = int(np.count_nonzero(store.known(papers)))
     progress = read_progress(library, name, text) if busy else None
     left = progress.seconds_left() if progress else None
-    return Standing(name, text, has, len(papers), not _behind(library, shelf, text), busy, left)
+    return VectorStatus(name, text, has, len(papers), not _behind(library, store, text), busy, left)
 
 
-def _behind(library: Library, shelf: Shelf, text: str) -> bool:
-    """Whether the index has segments of the text that nobody has gone through."""
-    return shelf.gone_through != to_look_at(library.index, text, shelf.gone_through)[0]
+def _behind(library: Library, store: VectorStore, text: str) -> bool:
+    """Whether the index has segments whose papers have not all been encoded."""
+    return store.encoded_segments != to_look_at(library.index, text, store.encoded_segments)[0]
 
 
 def lacking(library: Library) -> list[tuple[str, str]]:
-    """The vectors that are to be kept up to date, can be, and are not, as the library is on disk now."""
+    """The vectors of `KEPT` that can be computed and are out of date, as the library is on disk now."""
     library.reload()
-    return [(name, text) for name, text in kept() if _behind(library, Shelf(library.folder, name, text), text)]
+    return [(name, text) for name, text in kept() if _behind(library, VectorStore(library.folder, name, text), text)]
 
 
 def kept() -> list[tuple[str, str]]:
-    """Encoders and texts of `KEPT`, as far as their weights are there."""
+    """The encoders and texts of `KEPT` whose weights are installed."""
     return [pair for pair in KEPT if encoders.available(pair[0])]
 
 
 def command_for(name: str, text: str) -> str:
-    """The command that makes these vectors."""
+    """The command that computes these vectors."""
     options = "" if (name, text) in KEPT else f" --encoder {name}" + ("" if text == "own" else f" --text {text}")
     return f"citewell library encode{options}"
 
 
 def at_work(library: Library, name: str, text: str) -> bool:
-    """Whether a process is making these vectors now."""
+    """Whether a process is computing these vectors now."""
     path = _beside(library, name, text, "lock")
     if not path.exists():
         return False
@@ -123,97 +126,95 @@ def at_work(library: Library, name: str, text: str) -> bool:
             return False
     except Timeout:
         return True
-    except OSError:  # not ours to lock: a library that may only be read
+    except OSError:  # a library that is read-only
         return False
 
 
-def read_progress(library: Library, name: str, text: str) -> Progress | None:
-    """How far the last process to encode is, or was when it ended."""
+def read_progress(library: Library, name: str, text: str) -> EncodingProgress | None:
+    """The progress of the last process that encoded, also after it ended."""
     try:
-        return msgspec.json.decode(_beside(library, name, text, "json").read_bytes(), type=Progress)
+        return msgspec.json.decode(_beside(library, name, text, "json").read_bytes(), type=EncodingProgress)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def follow(library: Library, name: str, text: str, start: Report, report: Report) -> None:
-    """Wait while another process makes these vectors, and tell how far it is."""
-    shown, total = 0, -1
+def follow(library: Library, name: str, text: str, progress: Progress = SILENT) -> None:
+    """Wait while another process computes these vectors, and show its progress."""
+    shown: tuple[int, int] | None = None
     while at_work(library, name, text):
-        if progress := read_progress(library, name, text):
-            if progress.total != total or progress.done < shown:
-                shown, total = 0, progress.total
-                start(total)
-            report(progress.done - shown)
-            shown = progress.done
+        if state := read_progress(library, name, text):
+            if shown is None or shown[1] != state.total or state.done < shown[0]:
+                progress.start(f"encoding with {name}", state.total, "papers")
+            progress.update(state.done, state.total)
+            shown = state.done, state.total
         time.sleep(_LOOK_EVERY)
 
 
-def encode_openly(
-    library: Library,
-    name: str,
-    text: str,
-    start: Report = lambda papers: None,
-    report: Report = lambda papers: None,
-) -> int:
-    """As `encode`, letting other processes see how far it is; `start` and `report` hear what they hear there."""
-    path = _beside(library, name, text, "json")
+def encode_with_progress(library: Library, name: str, text: str, progress: Progress = SILENT) -> int:
+    """As `encode`, with a progress file that other processes can read."""
     encoder = encoders.load(name)
     noticed = _NoticedReader(encoder) if isinstance(encoder, ReadsPapers) else _Noticed(encoder)
-    rounds: list[Progress] = []
+    return encode(library, noticed, text, progress=_ProgressFile(_beside(library, name, text, "json"), noticed, progress))
 
-    def begin(papers: int) -> None:
+
+class _ProgressFile(Progress):
+    """Writes the progress of an encoding to a file, and passes it on."""
+
+    def __init__(self, path: Path, encoder: _Noticed, shown: Progress) -> None:
+        self._path, self._encoder, self._shown = path, encoder, shown
+        self._steps = 0
+        self._state: EncodingProgress | None = None
+
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
         now = time.time()
-        rounds.append(Progress(os.getpid(), now, now, 0, papers))
-        _replace(path, rounds[-1])
-        start(papers)
+        self._steps += 1
+        self._state = EncodingProgress(os.getpid(), now, now, 0, total or 0)
+        self._write(self._state)
+        self._shown.start(step, total, unit)
 
-    def advance(papers: int) -> None:
-        now, progress = time.time(), rounds[-1]
-        # The first round encodes; what follows, a neighbour index, takes its time for every paper.
-        if noticed.asked or len(rounds) > 1:
-            progress.pace = (now - progress.updated) / max(1, papers)
-        noticed.asked = False
-        progress.updated = now
-        progress.done += papers
-        _replace(path, progress)
-        report(papers)
+    def advance(self, count: int = 1) -> None:
+        assert self._state is not None
+        now, state = time.time(), self._state
+        # The first step encodes; the next, a neighbour index, takes time for every paper.
+        if self._encoder.asked or self._steps > 1:
+            state.pace = (now - state.updated) / max(1, count)
+        self._encoder.asked = False
+        state.updated = now
+        state.done += count
+        self._write(state)
+        self._shown.advance(count)
 
-    return encode(library, noticed, text, start=begin, report=advance)
+    def _write(self, state: EncodingProgress) -> None:
+        write_atomically(self._path, msgspec.json.encode(state), durable=False)
 
 
 class _Noticed:
-    """An encoder that remembers whether it was asked: papers that were encoded before go too fast to judge the rest by."""
+    """An encoder that records whether it ran: papers that have their vector already say nothing about the time left."""
 
     def __init__(self, encoder: Encodes) -> None:
         self.name = encoder.name
         self.asked = False
         self._encoder = encoder
 
-    def encode(self, texts: Sequence[str]) -> Floats:
+    def encode(self, texts: Sequence[str]) -> Float32Array:
         self.asked = True
         return self._encoder.encode(texts)
 
 
 class _NoticedReader(_Noticed):
-    """The same of one that reads the parts of papers."""
+    """The same for an encoder that reads the parts of papers."""
 
     @property
     def contexts(self) -> int:
         assert isinstance(self._encoder, ReadsPapers)
         return self._encoder.contexts
 
-    def papers(self, papers: Sequence[PaperText]) -> Floats:
+    def papers(self, papers: Sequence[PaperText]) -> Float32Array:
         self.asked = True
         assert isinstance(self._encoder, ReadsPapers)
         return self._encoder.papers(papers)
 
 
 def _beside(library: Library, name: str, text: str, ending: str) -> Path:
-    """A file beside the shelf, as its lock is."""
+    """A file next to the vectors, as their lock is."""
     return lock_path(library.folder, name, text).with_suffix(f".{ending}")
-
-
-def _replace(path: Path, progress: Progress) -> None:
-    part = path.with_name(f"{path.name}.part")
-    part.write_bytes(msgspec.json.encode(progress))
-    part.rename(path)

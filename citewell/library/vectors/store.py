@@ -1,15 +1,14 @@
-"""Vectors: what an encoder makes of the papers' texts, as int8 in immutable segments beside the postings.
+"""Vectors: what an encoder computes from the papers' texts, as int8 in immutable segments next to the postings.
 
-A *shelf* holds the vectors of one encoder and one text: a folder of segments under one manifest, committed by rename. Its name
-has a word for the encoder's weights in it, so that the vectors of other weights are never mixed with them. A paper has one
-vector, or, of its sentences, several in their order. The newest segment that lists a paper speaks for it. With each vector
-stands the hash of the text it was made of, so that a text which has not changed is never encoded again; and the manifest names
-the segments of the index that have been gone through, so that only papers in newer ones are looked at.
+A *vector store* holds the vectors of one encoder and one text: a folder of segments under one manifest, committed by rename.
+Its name contains the fingerprint of the encoder's weights, so vectors of other weights are never mixed with them. A paper has
+one vector, or one for each sentence, in order. The newest segment that lists a paper holds its current vectors. Each vector
+carries the hash of its text, so a text that has not changed is never encoded again; and the manifest names the index segments
+whose papers have all been encoded, so only papers in newer ones are checked.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,28 +23,27 @@ from filelock import FileLock, Timeout
 
 from citewell.arrays import DamagedFileError, map_arrays, write_arrays
 from citewell.errors import CitewellError
+from citewell.files import write_atomically
 from citewell.models import weights
+from citewell.types import Float32Array, IntArray
 
 FOLDER = "vectors"
 _FILE = "manifest.json"
 _FORMAT = 1
 _VERSION = "@"
-"""In the name of a shelf's folder what comes between the encoder's name and the word for its weights."""
+"""Stands in the name of a store's folder between the encoder's name and the fingerprint of its weights."""
 _TRIES = 3
 _HEIGHT = 8
 """More segments than this are merged."""
-
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 
 class Vectors(NamedTuple):
     """One segment's arrays."""
 
     papers: npt.NDArray[np.int32]
-    """Numbers of papers, ascending; one that has several vectors is there as often."""
+    """Paper numbers, ascending; a paper with several vectors is listed as often."""
     hashes: npt.NDArray[np.int64]
-    """Of the text that each vector was made of."""
+    """The hash of the text of each vector."""
     codes: npt.NDArray[np.int8]
     """The vectors, each divided by its scale."""
     scales: npt.NDArray[np.float32]
@@ -59,28 +57,28 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class NeighbourFiles(msgspec.Struct, frozen=True):
-    """The neighbour index of a shelf, as its manifest names it (see `citewell.library.vectors.neighbours`)."""
+    """The neighbour index of a store, as its manifest names it (see `citewell.library.vectors.neighbours`)."""
 
     name: str
     bytes: int
     crc32: int
     written: int
-    """When, in nanoseconds: a file that has not been touched since need not be read through to be trusted."""
+    """The modification time in nanoseconds; a file with the same time is trusted without computing its checksum."""
     covered_bytes: int
 
 
-class _Manifest(msgspec.Struct):
+class _Manifest(msgspec.Struct, rename={"encoded_segments": "gone_through"}):
     encoder: str
     text: str
     format: int = _FORMAT
-    gone_through: list[str] = []
+    encoded_segments: list[str] = []
     """The segments of the index whose papers have all been encoded."""
     segments: list[_Entry] = []
     """Oldest first."""
     neighbours: NeighbourFiles | None = None
 
 
-def quantised(vectors: Floats) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+def quantised(vectors: Float32Array) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
     """Vectors as int8, the largest component of each 127, and the scale that brings each nearest to what it was.
 
     That scale (of least squares) leaves an error at right angles to the int8 vector: it makes no paper seem nearer or farther
@@ -93,26 +91,26 @@ def quantised(vectors: Floats) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.flo
     return rounded.astype(np.int8), scales.astype(np.float32)
 
 
-def shelf_path(library: Path, encoder: str, text: str) -> Path:
-    """Where the vectors of an encoder and text lie; other weights of the same name have another place."""
+def vectors_path(library: Path, encoder: str, text: str) -> Path:
+    """The folder of the vectors of an encoder and text; other weights of the same name have another folder."""
     version = weights.version(encoder)
     return library / FOLDER / f"{encoder}{_VERSION}{version}-{text}" if version else library / FOLDER / f"{encoder}-{text}"
 
 
-def shelves(library: Path) -> list[tuple[str, str]]:
-    """The encoders and texts of all shelves whose vectors are of weights that are in use."""
-    found = []
+def vector_stores(library: Path) -> list[tuple[str, str]]:
+    """The encoder and text of every vector store whose weights are the current ones."""
+    stores = []
     for folder in sorted((library / FOLDER).glob("*-*/")):
         name, _, text = folder.name.rpartition("-")
         encoder = name.partition(_VERSION)[0]
-        if folder == shelf_path(library, encoder, text):
-            found.append((encoder, text))
-    return found
+        if folder == vectors_path(library, encoder, text):
+            stores.append((encoder, text))
+    return stores
 
 
 def remove_outdated(library: Path, encoder: str, text: str) -> None:
-    """Delete the vectors that other weights of the same name have made, unless someone is making them now."""
-    kept = shelf_path(library, encoder, text)
+    """Delete the vectors of other weights of the same name, unless a process is computing them now."""
+    kept = vectors_path(library, encoder, text)
     for folder in (library / FOLDER).glob(f"*-{text}/"):
         if folder.name.startswith(f"{encoder}{_VERSION}") and folder != kept:
             with suppress(Timeout), FileLock(folder.with_name(f"{folder.name}.lock"), timeout=0):
@@ -120,11 +118,11 @@ def remove_outdated(library: Path, encoder: str, text: str) -> None:
                 folder.with_name(f"{folder.name}.json").unlink(missing_ok=True)
 
 
-class Shelf:
+class VectorStore:
     """The vectors of one encoder and text in one library."""
 
     def __init__(self, library: Path, encoder: str, text: str) -> None:
-        self.folder = shelf_path(library, encoder, text)
+        self.folder = vectors_path(library, encoder, text)
         self._encoder, self._text = encoder, text
         self._manifest, self._segments = self._opened()
 
@@ -133,8 +131,9 @@ class Shelf:
         return bool(self._segments)
 
     @property
-    def gone_through(self) -> list[str]:
-        return self._manifest.gone_through
+    def encoded_segments(self) -> list[str]:
+        """The index segments whose papers have all been encoded."""
+        return self._manifest.encoded_segments
 
     @property
     def dimension(self) -> int:
@@ -145,16 +144,16 @@ class Shelf:
         return self._manifest.neighbours
 
     def segments(self) -> list[tuple[Vectors, npt.NDArray[np.bool_]]]:
-        """The segments, and for which of their papers each speaks."""
-        found: list[tuple[Vectors, npt.NDArray[np.bool_]]] = []
+        """The segments, newest first, and which rows of each are current."""
+        segments: list[tuple[Vectors, npt.NDArray[np.bool_]]] = []
         newer = np.zeros(0, np.int32)
         for segment in reversed(self._segments):
-            found.append((segment, ~np.isin(segment.papers, newer)))
+            segments.append((segment, ~np.isin(segment.papers, newer)))
             newer = np.union1d(newer, segment.papers)
-        return found
+        return segments
 
-    def known(self, papers: Numbers) -> Numbers:
-        """The hash of the text that each paper's first vector was made of; 0 where it has none."""
+    def known(self, papers: IntArray) -> IntArray:
+        """The hash of the text of each paper's first vector; 0 where it has none."""
         hashes = np.zeros(len(papers), np.int64)
         for segment in self._segments:
             at = np.minimum(np.searchsorted(segment.papers, papers), len(segment.papers) - 1)
@@ -164,11 +163,11 @@ class Shelf:
 
     def count(self) -> int:
         """How many papers have a vector."""
-        return sum(len(np.unique(segment.papers[speaks])) for segment, speaks in self.segments())
+        return sum(len(np.unique(segment.papers[live])) for segment, live in self.segments())
 
     # -- writing, by one process at a time --------------------------------------------------------------------------
 
-    def add(self, papers: Numbers, hashes: Numbers, codes: npt.NDArray[np.int8], scales: npt.NDArray[np.float32]) -> None:
+    def add(self, papers: IntArray, hashes: IntArray, codes: npt.NDArray[np.int8], scales: npt.NDArray[np.float32]) -> None:
         """Commit vectors."""
         order = np.argsort(papers, kind="stable")
         segment = Vectors(papers[order].astype(np.int32), hashes[order], codes[order], scales[order])
@@ -177,17 +176,17 @@ class Shelf:
             self._merge()
 
     def finish(self, index_files: Sequence[str]) -> None:
-        """Note that every paper in these segments of the index has its vector."""
-        self._manifest.gone_through = list(index_files)
+        """Record that every paper in these index segments has its vector."""
+        self._manifest.encoded_segments = list(index_files)
         self._commit(self._manifest.segments, self._segments)
 
     def keep_neighbours(self, files: NeighbourFiles) -> None:
-        """Name these as the neighbour index."""
+        """Record these files as the neighbour index."""
         self._manifest.neighbours = files
         self._commit(self._manifest.segments, self._segments)
 
     def _merge(self) -> None:
-        """One segment of all that are not twice as large as those above them together."""
+        """Merge the newest segments: all that are less than twice as large as those above them together."""
         above, lowest = 0, len(self._segments) - 2
         for level in range(len(self._segments) - 1, -1, -1):
             if len(self._segments[level].papers) < 2 * above:
@@ -216,15 +215,10 @@ class Shelf:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._manifest.segments = entries
         self._segments = segments
-        part = self.folder / f"{_FILE}.part"
-        with part.open("wb") as out:
-            out.write(msgspec.json.format(msgspec.json.encode(self._manifest)))
-            out.flush()
-            os.fsync(out.fileno())
-        part.rename(self.folder / _FILE)
+        write_atomically(self.folder / _FILE, msgspec.json.format(msgspec.json.encode(self._manifest)))
 
     def _opened(self) -> tuple[_Manifest, list[Vectors]]:
-        """The manifest and its segments, read again where a merge took one away in between."""
+        """The manifest and its segments, read again if a merge deleted one in between."""
         for _ in range(_TRIES):
             manifest = self._load()
             with suppress(DamagedFileError):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.library.store.identity import Face, paper_keys, same_work, title_key
+from citewell.library.store.identity import Signature, paper_keys, same_work, title_key
 from citewell.papers import Paper
 from citewell.text.analysis import terms
 from citewell.text.names import authors_text, families, family_name
@@ -122,15 +122,15 @@ def test_family_names(written: str, family: str) -> None:
 
 
 names = st.sets(st.sampled_from(["Ada Byron", "Byron, A", "Bob Stone", "C. Young; D. Old", ""]))
-faces = st.builds(Face, st.sets(st.integers(0, 2)), st.sets(st.integers(2000, 2005), max_size=2), names.map(families))
+faces = st.builds(Signature, st.sets(st.integers(0, 2)), st.sets(st.integers(2000, 2005), max_size=2), names.map(families))
 
 
 @given(faces, faces, faces)
-def test_what_is_the_same_stays_the_same_when_more_is_known(one: Face, other: Face, more: Face) -> None:
+def test_what_is_the_same_stays_the_same_when_more_is_known(one: Signature, other: Signature, more: Signature) -> None:
     """Without this, what is one paper would depend on the order in which records come."""
     assert same_work(one, other) == same_work(other, one)
     if same_work(one, other):
-        assert same_work(Face(*(mine | theirs for mine, theirs in zip(one, more, strict=True))), other)
+        assert same_work(Signature(*(mine | theirs for mine, theirs in zip(one, more, strict=True))), other)
 
 
 @pytest.mark.parametrize(

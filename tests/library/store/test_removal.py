@@ -52,7 +52,7 @@ def test_citations_of_a_removed_paper_wait(tiny: Library) -> None:
     tiny.remove(["doi:10.1000/harbour"])
     info = tiny.info()
     assert (info["papers"], info["citations"], info["waiting"], info["contexts"]) == (3, 3, 5, 2)
-    with pytest.raises(CitewellError, match="no paper is called"):
+    with pytest.raises(CitewellError, match="has no paper"):
         tiny.paper("harbour")
     waiting = [reference for reference in tiny.paper("review").references if "doi:10.1000/harbour" in reference.ids]
     assert [reference.title for reference in waiting] == ["Counting boats in the harbour"], "what is known of it is kept"
@@ -108,7 +108,7 @@ def test_naming_a_paper_twice_removes_it_once(tiny: Library) -> None:
 
 
 def test_an_unknown_name_stops_the_removal(tiny: Library) -> None:
-    with pytest.raises(CitewellError, match="no paper is called 'nobody'; nothing was removed"):
+    with pytest.raises(CitewellError, match="has no paper 'nobody'; nothing was removed"):
         tiny.remove(["harbour", "nobody"])
     assert len(tiny) == 4
 

@@ -18,12 +18,12 @@ from filelock import FileLock
 
 from citewell.cli.main import cli
 from citewell.library import Library
-from citewell.library.vectors import background
-from citewell.library.vectors import status as standing
+from citewell.library.vectors import background, status
 from citewell.library.vectors.background import encode_in_background, keep_up
-from citewell.library.vectors.status import Progress, Standing, follow, standings
+from citewell.library.vectors.status import EncodingProgress, VectorStatus, follow, vector_status
 from citewell.models import encoder
 from citewell.papers import Paper
+from tests.library.records import RecordedProgress
 from tests.library.vectors.test_vectors import Letters, add, agree
 
 SLOW = """
@@ -31,7 +31,7 @@ import sys, time
 sys.path.insert(0, {root!r})
 from citewell.library.vectors import background
 from citewell.library.vectors import encode as encoding
-from citewell.library.vectors import status as standing
+from citewell.library.vectors import status
 from citewell.models import encoder
 from tests.library.vectors.test_vectors import Letters
 
@@ -41,7 +41,7 @@ class Slow(Letters):
         return super().encode(texts)
 
 encoding.CHUNK = 10
-standing.KEPT = (("letters", "own"),)
+status.KEPT = (("letters", "own"),)
 encoder.available, encoder.load = lambda name: True, lambda name: Slow()
 sys.argv[1:] = [{library!r}]
 background.main()
@@ -50,7 +50,7 @@ background.main()
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    monkeypatch.setattr(standing, "KEPT", (("letters", "own"),))
+    monkeypatch.setattr(status, "KEPT", (("letters", "own"),))
     monkeypatch.setattr(encoder, "available", lambda name: True)
     monkeypatch.setattr(encoder, "load", lambda name: Letters())
     library = Library(tmp_path / "library")
@@ -77,36 +77,37 @@ def wait(until: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def stand(library: Library) -> Standing:
-    (found,) = standings(library)
+def stand(library: Library) -> VectorStatus:
+    (found,) = vector_status(library)
     return found
 
 
 def test_it_says_how_far_it_is_and_a_kill_costs_one_chunk(library: Library) -> None:
-    assert stand(library) == Standing("letters", "own", 0, 200, complete=False, at_work=False)
+    assert stand(library) == VectorStatus("letters", "own", 0, 200, complete=False, at_work=False)
     with working(library) as process:
         wait(lambda: stand(library).papers >= 50)
         now = stand(library)
         assert now.at_work and not now.complete and 0 < (now.seconds_left or 0) < 60
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-    progress = standing.read_progress(library, "letters", "own")
+    progress = status.read_progress(library, "letters", "own")
     assert progress is not None and (progress.pid, progress.total) == (process.pid, 200)
     done = stand(library).papers
     assert 50 <= done < 200 and done - progress.done in (0, 10)
-    assert stand(library) == Standing("letters", "own", done, 200, complete=False, at_work=False)
+    assert stand(library) == VectorStatus("letters", "own", done, 200, complete=False, at_work=False)
     assert keep_up(library) == 200 - done
-    assert stand(library) == Standing("letters", "own", 200, 200, complete=True, at_work=False)
+    assert stand(library) == VectorStatus("letters", "own", 200, 200, complete=True, at_work=False)
     agree(library)
 
 
 def test_one_that_watches_sees_all_of_it(library: Library) -> None:
-    told: list[int] = []
+    progress = RecordedProgress()
     with working(library) as process:
         wait(lambda: stand(library).at_work)
-        follow(library, "letters", "own", told.append, told.append)
+        follow(library, "letters", "own", progress)
         assert process.wait(60) == 0
-    assert told[0] == 200 and 100 < sum(told[1:]) <= 200
+    assert progress.calls[0] == ("start", "encoding with letters", 200, "papers")
+    assert 100 < int(str(progress.calls[-1][1])) <= 200
     assert stand(library).complete
 
 
@@ -115,7 +116,7 @@ def test_encode_by_hand_waits_for_the_one_at_work(library: Library) -> None:
         wait(lambda: stand(library).at_work)
         asked = ["library", "encode", "--encoder", "letters", "--library", str(library.folder)]
         done = CliRunner().invoke(cli, asked, catch_exceptions=False)
-    assert "another process is making these vectors already" in done.stderr
+    assert "another process is already computing these vectors" in done.stderr
     assert done.stdout == "0 papers encoded; 200 have a letters vector of their own text\n"
 
 
@@ -142,7 +143,7 @@ def test_papers_that_come_at_its_very_end_are_not_forgotten(library: Library, mo
     seconds: list[int] = []
 
     def and_then_more(library: Library, name: str, text: str) -> int:
-        made = standing.encode_openly(library, name, text)
+        made = status.encode_with_progress(library, name, text)
         if not seconds:
             # Nothing was lacking any more, but the lock is still held: the second process is sent away.
             other = Library(library.folder)
@@ -150,20 +151,20 @@ def test_papers_that_come_at_its_very_end_are_not_forgotten(library: Library, mo
             seconds.append(keep_up(other))
         return made
 
-    monkeypatch.setattr(background, "encode_openly", and_then_more)
+    monkeypatch.setattr(background, "encode_with_progress", and_then_more)
     assert (keep_up(library), seconds) == (201, [0])
     agree(library)
 
 
 def test_what_was_encoded_before_does_not_count_for_the_estimate(library: Library) -> None:
     now = time.time()
-    assert Progress(1, now, now, 100, 200).seconds_left() is None
-    assert Progress(1, now, now, 100, 200, pace=0.5).seconds_left() == pytest.approx(50, abs=1)
-    assert Progress(1, now, now - 1000, 100, 200, pace=0.5).seconds_left() == 0
+    assert EncodingProgress(1, now, now, 100, 200).seconds_left() is None
+    assert EncodingProgress(1, now, now, 100, 200, pace=0.5).seconds_left() == pytest.approx(50, abs=1)
+    assert EncodingProgress(1, now, now - 1000, 100, 200, pace=0.5).seconds_left() == 0
     keep_up(library)
     library.rebuild()
     keep_up(library)
-    again = standing.read_progress(library, "letters", "own")
+    again = status.read_progress(library, "letters", "own")
     assert again is not None and (again.done, again.pace) == (200, 0)
 
 
@@ -175,7 +176,7 @@ def test_nothing_is_started_where_there_is_nothing_to_do_or_to_do_it_with(
     assert not encode_in_background(library), "the tests switch it off"
     monkeypatch.setenv("CITEWELL_BACKGROUND", "on")
     monkeypatch.setattr(encoder, "available", lambda name: False)
-    assert not encode_in_background(library) and standings(library) == []
+    assert not encode_in_background(library) and vector_status(library) == []
     monkeypatch.setattr(encoder, "available", lambda name: True)
     assert encode_in_background(library) and len(started) == 1
     assert started[0]["start_new_session"], "it stays when the terminal goes"
@@ -193,5 +194,5 @@ def test_adding_from_python_starts_nothing(tmp_path: Path, monkeypatch: pytest.M
 
 def test_vectors_that_are_not_kept_up_to_date_are_listed_too(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_up(library)
-    monkeypatch.setattr(standing, "KEPT", ())
-    assert stand(library) == Standing("letters", "own", 200, 200, complete=True, at_work=False)
+    monkeypatch.setattr(status, "KEPT", ())
+    assert stand(library) == VectorStatus("letters", "own", 200, 200, complete=True, at_work=False)

@@ -20,11 +20,12 @@ from citewell.library.vectors import store as vectors
 from citewell.library.vectors.encode import encode
 from citewell.library.vectors.neighbours import Neighbours, refresh
 from citewell.library.vectors.search import VectorSearch
-from citewell.library.vectors.store import Shelf, quantised
+from citewell.library.vectors.store import VectorStore, quantised
 from citewell.models import encoder
 from citewell.papers import Query
 from citewell.ranking.request import Request
 from citewell.retrieve.dense import Dense
+from tests.library.records import RecordedProgress
 from tests.library.vectors.test_vectors import add
 
 DIMENSION = 48
@@ -39,46 +40,46 @@ def clustered(count: int, seed: int) -> np.ndarray:
     return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), np.float32)
 
 
-def put(shelf: Shelf, papers: Sequence[int] | np.ndarray, made: np.ndarray, edition: int = 1) -> None:
-    shelf.add(np.asarray(papers, np.int64), np.full(len(papers), edition, np.int64), *quantised(made))
+def put(store: VectorStore, papers: Sequence[int] | np.ndarray, made: np.ndarray, edition: int = 1) -> None:
+    store.add(np.asarray(papers, np.int64), np.full(len(papers), edition, np.int64), *quantised(made))
 
 
-def made_anew(shelf: Shelf, live: np.ndarray, limit: int = LIMIT) -> bool:
-    return refresh(shelf, live, limit, lambda papers: None, lambda papers: None)
+def made_anew(store: VectorStore, live: np.ndarray, limit: int = LIMIT) -> bool:
+    return refresh(store, live, limit, lambda papers: None, lambda papers: None)
 
 
 def anything(papers: np.ndarray) -> np.ndarray:
     return np.ones(len(papers), bool)
 
 
-def near(shelf: Shelf, live: np.ndarray, use: bool = True) -> VectorSearch:
-    parts = [(segment, speaks & np.isin(segment.papers, live)) for segment, speaks in shelf.segments()]
-    return VectorSearch(parts, Neighbours.open(shelf) if use else None)
+def near(store: VectorStore, live: np.ndarray, use: bool = True) -> VectorSearch:
+    parts = [(segment, current & np.isin(segment.papers, live)) for segment, current in store.segments()]
+    return VectorSearch(parts, Neighbours.open(store) if use else None)
 
 
 def found(
-    shelf: Shelf, live: np.ndarray, query: np.ndarray, size: int, may: Callable[[np.ndarray], np.ndarray] = anything
+    store: VectorStore, live: np.ndarray, query: np.ndarray, size: int, may: Callable[[np.ndarray], np.ndarray] = anything
 ) -> set[int]:
-    return set(near(shelf, live).nearest(query, size, may)[0].tolist())
+    return set(near(store, live).nearest(query, size, may)[0].tolist())
 
 
 def scanned(
-    shelf: Shelf, live: np.ndarray, query: np.ndarray, size: int, may: Callable[[np.ndarray], np.ndarray] = anything
+    store: VectorStore, live: np.ndarray, query: np.ndarray, size: int, may: Callable[[np.ndarray], np.ndarray] = anything
 ) -> set[int]:
-    return set(near(shelf, live, use=False).nearest(query, size, may)[0].tolist())
+    return set(near(store, live, use=False).nearest(query, size, may)[0].tolist())
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    shelf = Shelf(tmp_path, "letters", "own")
-    put(shelf, range(4000), clustered(4000, 1))
-    assert made_anew(shelf, np.arange(4000))
-    return Shelf(tmp_path, "letters", "own")
+def store(tmp_path: Path) -> VectorStore:
+    store = VectorStore(tmp_path, "letters", "own")
+    put(store, range(4000), clustered(4000, 1))
+    assert made_anew(store, np.arange(4000))
+    return VectorStore(tmp_path, "letters", "own")
 
 
-def test_nearly_all_that_a_scan_finds_is_found(shelf: Shelf) -> None:
+def test_nearly_all_that_a_scan_finds_is_found(store: VectorStore) -> None:
     live = np.arange(4000)
-    with_index, without = near(shelf, live), near(shelf, live, use=False)
+    with_index, without = near(store, live), near(store, live, use=False)
     recalls = []
     for query in clustered(50, 2):
         papers, cosines = with_index.nearest(query, 100, anything)
@@ -89,56 +90,56 @@ def test_nearly_all_that_a_scan_finds_is_found(shelf: Shelf) -> None:
 
 
 def test_few_vectors_need_no_index(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, "letters", "own")
-    put(shelf, range(LIMIT), clustered(LIMIT, 1))
-    assert not made_anew(shelf, np.arange(LIMIT))
-    assert Neighbours.open(shelf) is None
-    put(shelf, [LIMIT], clustered(1, 2))
-    assert not made_anew(shelf, np.arange(LIMIT)), "the one more is not of the library"
-    assert made_anew(shelf, np.arange(LIMIT + 1))
+    store = VectorStore(tmp_path, "letters", "own")
+    put(store, range(LIMIT), clustered(LIMIT, 1))
+    assert not made_anew(store, np.arange(LIMIT))
+    assert Neighbours.open(store) is None
+    put(store, [LIMIT], clustered(1, 2))
+    assert not made_anew(store, np.arange(LIMIT)), "the one more is not of the library"
+    assert made_anew(store, np.arange(LIMIT + 1))
 
 
-def test_what_comes_later_is_found_and_covered_once_it_is_much(shelf: Shelf) -> None:
+def test_what_comes_later_is_found_and_covered_once_it_is_much(store: VectorStore) -> None:
     new = clustered(1200, 3)
-    put(shelf, range(4000, 4300), new[:300])
+    put(store, range(4000, 4300), new[:300])
     live = np.arange(4300)
-    assert not made_anew(shelf, live)
-    assert all(4000 + at in found(shelf, live, new[at], 5) for at in range(300))
-    put(shelf, range(4300, 5200), new[300:])
-    assert made_anew(shelf, np.arange(5200))
-    opened = Neighbours.open(shelf)
+    assert not made_anew(store, live)
+    assert all(4000 + at in found(store, live, new[at], 5) for at in range(300))
+    put(store, range(4300, 5200), new[300:])
+    assert made_anew(store, np.arange(5200))
+    opened = Neighbours.open(store)
     assert opened is not None and len(opened) == 5200
 
 
-def test_removed_papers_are_not_found(shelf: Shelf) -> None:
+def test_removed_papers_are_not_found(store: VectorStore) -> None:
     query = clustered(1, 4)[0]
-    best = scanned(shelf, np.arange(4000), query, 50)
+    best = scanned(store, np.arange(4000), query, 50)
     live = np.array(sorted(set(range(4000)) - best))
-    assert not made_anew(shelf, live)
-    assert not found(shelf, live, query, 50) & best
-    assert found(shelf, np.zeros(0, np.int64), query, 50) == set()
+    assert not made_anew(store, live)
+    assert not found(store, live, query, 50) & best
+    assert found(store, np.zeros(0, np.int64), query, 50) == set()
     few = np.arange(0, 4000, 5)
-    assert made_anew(shelf, few), "most of what the index has is gone"
+    assert made_anew(store, few), "most of what the index has is gone"
 
 
-def test_a_changed_text_is_found_by_what_it_is_now(shelf: Shelf) -> None:
+def test_a_changed_text_is_found_by_what_it_is_now(store: VectorStore) -> None:
     live = np.arange(4000)
     before, after = clustered(4000, 1)[7], clustered(1, 5)[0]
-    put(shelf, [7], after[None], edition=2)
-    assert 7 in found(shelf, live, after, 5)
-    assert 7 not in found(shelf, live, before, 5)
+    put(store, [7], after[None], edition=2)
+    assert 7 in found(store, live, after, 5)
+    assert 7 not in found(store, live, before, 5)
 
 
-def test_filters_that_leave_little_get_the_scan(shelf: Shelf) -> None:
+def test_filters_that_leave_little_get_the_scan(store: VectorStore) -> None:
     live = np.arange(4000)
     for query in clustered(5, 6):
 
         def few(papers: np.ndarray) -> np.ndarray:
             return np.asarray(papers % 97 == 3)
 
-        assert found(shelf, live, query, 30, few) == scanned(shelf, live, query, 30, few)
-        assert len(found(shelf, live, query, 30, few)) == 30
-        assert found(shelf, live, query, 100, few) == set(range(3, 4000, 97))
+        assert found(store, live, query, 30, few) == scanned(store, live, query, 30, few)
+        assert len(found(store, live, query, 30, few)) == 30
+        assert found(store, live, query, 100, few) == set(range(3, 4000, 97))
 
 
 def damaged(path: Path, how: str) -> None:
@@ -155,33 +156,33 @@ def damaged(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["missing", "cut", "empty", "overwritten"])
 @pytest.mark.parametrize("ending", ["near", "covered"])
-def test_damage_costs_only_time(shelf: Shelf, how: str, ending: str) -> None:
-    (file,) = shelf.folder.glob(f"*.{ending}")
+def test_damage_costs_only_time(store: VectorStore, how: str, ending: str) -> None:
+    (file,) = store.folder.glob(f"*.{ending}")
     damaged(file, how)
     live, query = np.arange(4000), clustered(1, 7)[0]
-    assert Neighbours.open(shelf) is None
-    assert found(shelf, live, query, 50) == scanned(shelf, live, query, 50)
-    assert made_anew(shelf, live)
-    assert Neighbours.open(shelf) is not None
+    assert Neighbours.open(store) is None
+    assert found(store, live, query, 50) == scanned(store, live, query, 50)
+    assert made_anew(store, live)
+    assert Neighbours.open(store) is not None
 
 
-def test_a_copied_library_keeps_its_index(shelf: Shelf) -> None:
-    (file,) = shelf.folder.glob("*.near")
+def test_a_copied_library_keeps_its_index(store: VectorStore) -> None:
+    (file,) = store.folder.glob("*.near")
     os.utime(file, (1, 1))
-    assert Neighbours.open(shelf) is not None
+    assert Neighbours.open(store) is not None
 
 
-def test_a_build_that_was_killed_leaves_the_old_state(shelf: Shelf, tmp_path: Path) -> None:
-    named = shelf.neighbours
-    put(shelf, range(4000, 6000), clustered(2000, 8))
-    with patch.object(Shelf, "keep_neighbours", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
-        made_anew(shelf, np.arange(6000))
-    (shelf.folder / "0123456789ab.near.part").write_bytes(b"begun")
-    again = Shelf(tmp_path, "letters", "own")
+def test_a_build_that_was_killed_leaves_the_old_state(store: VectorStore, tmp_path: Path) -> None:
+    named = store.neighbours
+    put(store, range(4000, 6000), clustered(2000, 8))
+    with patch.object(VectorStore, "keep_neighbours", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        made_anew(store, np.arange(6000))
+    (store.folder / "0123456789ab.near.part").write_bytes(b"begun")
+    again = VectorStore(tmp_path, "letters", "own")
     assert again.neighbours == named and Neighbours.open(again) is not None
     assert 5999 in found(again, np.arange(6000), clustered(2000, 8)[-1], 5)
     assert made_anew(again, np.arange(6000))
-    assert len(list(shelf.folder.glob("*.near*"))) == len(list(shelf.folder.glob("*.covered*"))) == 1
+    assert len(list(store.folder.glob("*.near*"))) == len(list(store.folder.glob("*.covered*"))) == 1
 
 
 deeds = st.lists(
@@ -193,21 +194,21 @@ deeds = st.lists(
 @given(deeds, st.integers(1, 3), st.integers(1, 40))
 def test_whatever_happened_the_nearest_are_found(history: list[tuple[str, int, int]], height: int, size: int) -> None:
     with tempfile.TemporaryDirectory() as folder, patch.object(vectors, "_HEIGHT", height):
-        shelf = Shelf(Path(folder), "letters", "own")
+        store = VectorStore(Path(folder), "letters", "own")
         live: set[int] = set()
         for edition, (deed, first, count) in enumerate(history, 1):
             papers = range(first, first + count)
             if deed == "put":
-                put(shelf, papers, clustered(count, edition), edition)
+                put(store, papers, clustered(count, edition), edition)
                 live |= set(papers)
             else:
                 live -= set(papers)
-            if not shelf.exists:
+            if not store.exists:
                 continue
             present = np.array(sorted(live), np.int64)
-            made_anew(shelf, present, limit=10)
+            made_anew(store, present, limit=10)
             query = clustered(1, 100)[0]
-            assert found(shelf, present, query, size) == scanned(shelf, present, query, size)
+            assert found(store, present, query, size) == scanned(store, present, query, size)
 
 
 class Scattered:
@@ -223,16 +224,17 @@ def test_a_large_library_gets_one_when_it_is_encoded(tmp_path: Path, monkeypatch
     monkeypatch.setattr(encoder, "load", lambda name: Scattered())
     library = Library(tmp_path / "library")
     add(library, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(600)])
-    begun: list[int] = []
-    done: list[int] = []
-    encode(library, Scattered(), start=begun.append, report=done.append, limit=LIMIT)
-    assert begun == [600, 600] and sum(done) == 1200
-    built = Shelf(library.folder, "letters", "own").neighbours
+    progress = RecordedProgress()
+    encode(library, Scattered(), progress=progress, limit=LIMIT)
+    steps = [call[1:] for call in progress.calls if call[0] == "start"]
+    assert steps == [("encoding with letters", 600, "papers"), ("indexing vectors", 600, "papers")]
+    assert sum(int(str(call[1])) for call in progress.calls if call[0] == "advance") == 1200
+    built = VectorStore(library.folder, "letters", "own").neighbours
     assert built is not None
     add(library, [{"id": "late", "title": "a late boat"}, {"id": "p5", "title": "boat 5", "abstract": "changed"}])
     library.remove(["p9"])
     encode(library, Scattered(), limit=LIMIT)
-    assert Shelf(library.folder, "letters", "own").neighbours == built
+    assert VectorStore(library.folder, "letters", "own").neighbours == built
     library.reload()
 
     def first(title: str) -> str:

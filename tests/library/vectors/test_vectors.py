@@ -24,7 +24,7 @@ from citewell.library import Library
 from citewell.library.vectors import encode as encoding
 from citewell.library.vectors import store as vectors
 from citewell.library.vectors.encode import encode, missing
-from citewell.library.vectors.store import Shelf, quantised, shelves
+from citewell.library.vectors.store import VectorStore, quantised, vector_stores
 
 WORDS = ["anchor", "buoy", "canal", "dock"]
 
@@ -51,11 +51,11 @@ def test_vectors_of_other_weights_are_never_mixed_with_them(tmp_path: Path, monk
     library = Library(tmp_path / "library")
     add(library, [{"id": f"p{at}", "title": f"{'abc'[at % 3] * (1 + at)} boat"} for at in range(5)])
     assert encode(library, Letters()) == 5 and encode(library, Letters()) == 0
-    assert Shelf(library.folder, "letters", "own").count() == 5 and shelves(library.folder) == [("letters", "own")]
+    assert VectorStore(library.folder, "letters", "own").count() == 5 and vector_stores(library.folder) == [("letters", "own")]
     middle = bytearray(b"first" * 50_000)
     middle[100_000:200_000] = bytes(100_000)
     (folder / "model.onnx").write_bytes(middle)
-    assert not Shelf(library.folder, "letters", "own").exists and shelves(library.folder) == []
+    assert not VectorStore(library.folder, "letters", "own").exists and vector_stores(library.folder) == []
     assert missing(library, "letters") == 5
     assert encode(library, Letters()) == 5
     assert len([path for path in (library.folder / "vectors").iterdir() if path.is_dir()]) == 1, "the old ones are gone"
@@ -71,8 +71,8 @@ def shelved(library: Library, text: str = "own") -> dict[int, np.ndarray]:
     """The vectors of the live papers as retrieval would see them."""
     live = set(library.index.listed("own").tolist())
     found: dict[int, np.ndarray] = {}
-    for segment, speaks in Shelf(library.folder, "letters", text).segments():
-        for at in np.flatnonzero(speaks).tolist():
+    for segment, live in VectorStore(library.folder, "letters", text).segments():
+        for at in np.flatnonzero(live).tolist():
             if int(segment.papers[at]) in live:
                 assert int(segment.papers[at]) not in found, "two segments speak for one paper"
                 found[int(segment.papers[at])] = segment.codes[at] * segment.scales[at]
@@ -160,11 +160,11 @@ def test_a_paper_has_a_vector_for_each_of_its_sentences(tmp_path: Path) -> None:
         add(library, [{"id": f"new{at}", "title": "boats", "abstract": f"A deed {at}. A face."}])
         library.reload()
         assert encode(library, Letters(), "sentences") == 1
-    shelf = Shelf(library.folder, "letters", "sentences")
-    assert shelf.count() == 15
+    store = VectorStore(library.folder, "letters", "sentences")
+    assert store.count() == 15
     vectors_of: dict[int, list[np.ndarray]] = {}
-    for segment, speaks in shelf.segments():
-        for at in np.flatnonzero(speaks).tolist():
+    for segment, live in store.segments():
+        for at in np.flatnonzero(live).tolist():
             vectors_of.setdefault(int(segment.papers[at]), []).append(segment.codes[at] * segment.scales[at])
     for num, sentences in library.store.quotable(library.index.listed("own").tolist()).items():
         assert len(vectors_of.get(num, [])) == len(sentences)
@@ -207,7 +207,7 @@ def test_a_manifest_of_before_neighbours_is_read(tmp_path: Path) -> None:
     written = json.loads(manifest.read_text())
     del written["neighbours"]
     manifest.write_text(json.dumps(written))
-    assert Shelf(library.folder, "letters", "own").neighbours is None
+    assert VectorStore(library.folder, "letters", "own").neighbours is None
     agree(library)
 
 
@@ -237,11 +237,11 @@ def test_encoding_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     script = SLOW.format(tests=str(Path(__file__).parents[2]), library=str(library.folder))
     started = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     until = time.monotonic() + 60
-    while time.monotonic() < until and Shelf(library.folder, "letters", "own").count() < 50:
+    while time.monotonic() < until and VectorStore(library.folder, "letters", "own").count() < 50:
         time.sleep(0.02)
     os.kill(started.pid, signal.SIGKILL)
     started.wait()
-    done = Shelf(library.folder, "letters", "own").count()
+    done = VectorStore(library.folder, "letters", "own").count()
     assert 50 <= done < 200
     rest = Letters()
     assert encode(library, rest) == 200 - done == len(rest.asked)
