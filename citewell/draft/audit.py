@@ -15,7 +15,7 @@ from citewell.draft.queries import abstract_or_opening, is_uncited_section
 from citewell.draft.resolve import resolve_keys
 from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years, title_key
-from citewell.models.claims import Claims, Passage, judged
+from citewell.models.claims import Claims, SentenceBlock, scorable
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Paper, Paragraph, Place, Query, Suggestion
 from citewell.pipeline.pipeline import Pipeline
 from citewell.text.names import families
@@ -97,7 +97,7 @@ def audit(
     wanted = [kind for kind in KINDS if not only or kind in only]
     found: dict[str, list[Finding]] = {kind: [] for kind in wanted}
     if "uncited-claim" in found and model is not None:
-        found["uncited-claim"] += _claims(draft, model, model.thresholds.sure if threshold is None else threshold)
+        found["uncited-claim"] += _claims(draft, model, model.thresholds.high_precision if threshold is None else threshold)
     if "missing-key" in found:
         found["missing-key"] += _missing(draft)
     if "duplicate-entry" in found:
@@ -129,16 +129,16 @@ def suggest(findings: Sequence[Finding], draft: Draft, library: Library, pipelin
 
 
 def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:
-    passages = [Passage([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
+    passages = [SentenceBlock([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
     for paragraph, scores in zip(draft.paragraphs, model.scores(passages), strict=True):
         for at, (sentence, score) in enumerate(zip(paragraph.sentences, scores.tolist(), strict=True)):
             if (
                 score >= threshold
                 and not sentence.cited
-                and judged(sentence.text)
+                and scorable(sentence.text)
                 and not is_uncited_section(paragraph.section)
             ):
-                words = ", ".join(f"\u201c{term}\u201d" for term in model.telling(sentence.text, paragraph.section))
+                words = ", ".join(f"\u201c{term}\u201d" for term in model.top_terms(sentence.text, paragraph.section))
                 message = f"this calls for a citation ({score:.2f}{f', for {words}' if words else ''})"
                 yield Finding("uncited-claim", message, sentence.place, score=round(score, 4), context=_context(paragraph, at))
 

@@ -60,4 +60,4 @@ def _encoded(library: Library, encode: Encode) -> Iterator[tuple[npt.NDArray[np.
 
 
 def _path(library: Library, model: str) -> Path:
-    return library.folder / _FOLDER / f"{model}.{weights.version(model)}.{library.index.generation}.arrays"
+    return library.folder / _FOLDER / f"{model}.{weights.fingerprint(model)}.{library.index.generation}.arrays"

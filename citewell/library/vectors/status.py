@@ -22,7 +22,7 @@ from citewell.library.library import Library
 from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, Report, encode, lock_path, to_look_at
 from citewell.library.vectors.store import Floats, Shelf, shelves
 from citewell.models import encoder as encoders
-from citewell.models.encoder import ReadsPapers
+from citewell.models.encoder import PaperEncoder
 from citewell.models.inputs import PaperText
 
 KEPT = (("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited"))
@@ -158,7 +158,7 @@ def encode_openly(
     """As `encode`, letting other processes see how far it is; `start` and `report` hear what they hear there."""
     path = _beside(library, name, text, "json")
     encoder = encoders.load(name)
-    noticed = _NoticedReader(encoder) if isinstance(encoder, ReadsPapers) else _Noticed(encoder)
+    noticed = _NoticedReader(encoder) if isinstance(encoder, PaperEncoder) else _Noticed(encoder)
     rounds: list[Progress] = []
 
     def begin(papers: int) -> None:
@@ -199,12 +199,12 @@ class _NoticedReader(_Noticed):
 
     @property
     def contexts(self) -> int:
-        assert isinstance(self._encoder, ReadsPapers)
+        assert isinstance(self._encoder, PaperEncoder)
         return self._encoder.contexts
 
     def papers(self, papers: Sequence[PaperText]) -> Floats:
         self.asked = True
-        assert isinstance(self._encoder, ReadsPapers)
+        assert isinstance(self._encoder, PaperEncoder)
         return self._encoder.papers(papers)
 
 

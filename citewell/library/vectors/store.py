@@ -95,7 +95,7 @@ def quantised(vectors: Floats) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.flo
 
 def shelf_path(library: Path, encoder: str, text: str) -> Path:
     """Where the vectors of an encoder and text lie; other weights of the same name have another place."""
-    version = weights.version(encoder)
+    version = weights.fingerprint(encoder)
     return library / FOLDER / f"{encoder}{_VERSION}{version}-{text}" if version else library / FOLDER / f"{encoder}-{text}"
 
 
