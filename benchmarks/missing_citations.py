@@ -15,7 +15,7 @@ from pathlib import Path
 
 from citewell.evaluate.claims import Marked, articles, average_precision, cued, measured, passages, thought, threshold_for
 from citewell.evaluate.sets import DataSet
-from citewell.models.claims import KINDS, Claims, kind_of, load
+from citewell.models.claims import KINDS, Claims, load, section_kind
 from citewell.text.citation_removal import has_citation, has_integral_citation
 
 
@@ -65,7 +65,7 @@ def _report(model: Claims, found: Sequence[Marked]) -> None:
     print("| section | sentences | that cite | who tells | AP | P | R | F1 |\n|---|---:|---:|---|---:|---:|---:|---:|")
     groups = {"all": list(found)}
     for kind in KINDS:
-        groups[kind or "no heading"] = [each for each in found if kind_of(each.passage.section) == kind]
+        groups[kind or "no heading"] = [each for each in found if section_kind(each.passage.section) == kind]
     for name, group in groups.items():
         if any(each.judged.any() for each in group):
             _rows(model, name, group)
@@ -79,8 +79,8 @@ def _rows(model: Claims, name: str, group: Sequence[Marked]) -> None:
     for who, values, threshold in (
         ("every sentence", cues, 0.0),
         ("cue words", cues, 1.0),
-        (f"model, from {limits.even:.2f}", scores, limits.even),
-        (f"model, from {limits.sure:.2f}", scores, limits.sure),
+        (f"model, from {limits.best_f1:.2f}", scores, limits.best_f1),
+        (f"model, from {limits.high_precision:.2f}", scores, limits.high_precision),
         ("model, as precise as cue words", scores, as_precise),
     ):
         if name != "all" and who in ("every sentence", "model, as precise as cue words"):

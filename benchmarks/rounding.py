@@ -47,7 +47,7 @@ def main() -> None:
             folder.mkdir()
             for kept in (BUDGETS, TOKENIZER):
                 shutil.copyfile(given.weights / kept, folder / kept)
-            convert(weights, folder / MODEL, rounded=form == "int8")
+            convert(weights, folder / MODEL, quantised=form == "int8")
         evaluation = Evaluation(given.set, given.task, given.split, given.sample, progress=bar)
         systems = [Pipeline(form, "", (Dense(form, "own+cited"),)) for form in FORMS]
         outcomes = evaluation.run(systems).outcomes

@@ -1,4 +1,4 @@
-"""``citewell train``: make a model by a recipe, of the library's papers or of data sets."""
+"""``citewell train``: train a model with a recipe, on a library or on data sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from citewell.errors import CitewellError
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
-    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, FusionRecipe, LibraryRecipe, PackRecipe
+    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, PackRecipe
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -22,21 +22,23 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.argument("recipe")
 @library_option
 @click.option("--set", "sets", multiple=True, type=_FOLDER, metavar="DIR", help="A data set to train on (repeatable).")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Where a model of sets goes.")
+@click.option(
+    "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Output folder for a model of data sets."
+)
 @click.option(
     "--pack",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Keep the tokenised pairs here; used as they are where the file exists.",
+    help="File for the tokenised training data; reused if it exists.",
 )
-@click.option("--pack-only", is_flag=True, help="Stop once the pairs are in --pack, and beside it what the recipe needs more.")
+@click.option("--pack-only", is_flag=True, help="Stop after writing --pack and its sidecar files.")
 @click.option(
     "--encoder",
     type=_FOLDER,
     metavar="DIR",
-    help="The encoder that a static encoder or a cross-encoder learns from; for an encoder, what it starts from.",
+    help="The encoder that teaches a static encoder or retrieves for a cross-encoder; for an encoder, the initial weights.",
 )
-@click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Where to train; default: a GPU where there is one.")
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Device to train on (default: a GPU if there is one).")
 @json_option
 def command(
     recipe: str,
@@ -49,17 +51,17 @@ def command(
     device: str | None,
     as_json: bool,
 ) -> None:
-    """Train a model by RECIPE: the name of one, or a TOML file of your own.
+    """Train a model with RECIPE: the name of one, or a TOML file of your own.
 
-    A model of a library (lda, doc2vec, paper2vec, hyperdoc2vec and others) learns from its papers, citations and contexts, is
-    kept in its folder, and serves the pipelines that need it. Papers that are added later have no vector until it is run again.
+    A model of a library (lda, doc2vec, paper2vec, hyperdoc2vec and others) learns from its papers, citations and contexts. It
+    is saved in the library's folder. Papers added later have no vector until you train again.
 
     A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, ltr, claims and others) learns from their train
-    years, ltr from the questions of their dev years. It goes to --out, a folder that $CITEWELL_MODELS may hold, and serves
-    any library.
+    years, ltr from the queries of their dev years. It is written to --out and serves any library; put the folder into
+    $CITEWELL_MODELS.
 
-    Killed, the same command goes on where it was. An unknown RECIPE lists those that there are. All but HyperDoc2Vec need:
-    pip install 'citewell[train,dense]'
+    To resume an interrupted training, run the same command again. An unknown RECIPE lists all recipes. All recipes except
+    hyperdoc2vec need: pip install 'citewell[train,dense]'
 
     \b
         citewell train hyperdoc2vec --library my-papers
@@ -67,40 +69,44 @@ def command(
         citewell train static --encoder models/mine --set data/cs --set data/elife --out models/mine-static
         citewell train ltr --set my-set --out models/ltr
     """
-    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, FusionRecipe, LibraryRecipe, load_recipe
+    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, load_recipe
 
     chosen = load_recipe(recipe)
-    given = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
+    options = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
     if isinstance(chosen, LibraryRecipe):
-        _refuse(given, f"the recipe {recipe!r} learns from a library")
-        _of_library(chosen, library, as_json)
-    elif isinstance(chosen, FusionRecipe | ClaimsRecipe):
-        _refuse({name: given[name] for name in given if name not in ("--set", "--out")}, f"the recipe {recipe!r} needs no pack")
-        if isinstance(chosen, FusionRecipe):
-            _fusion(chosen, sets, _required(out), as_json)
+        _refuse(options, f"the recipe {recipe!r} learns from a library")
+        _train_on_library(chosen, library, as_json)
+    elif isinstance(chosen, LtrRecipe | ClaimsRecipe):
+        _refuse(
+            {name: options[name] for name in options if name not in ("--set", "--out")}, f"the recipe {recipe!r} needs no pack"
+        )
+        if isinstance(chosen, LtrRecipe):
+            _train_ltr(chosen, sets, _required(out), as_json)
         else:
-            _claims(chosen, sets, _required(out), as_json)
+            _train_claims(chosen, sets, _required(out), as_json)
     elif isinstance(chosen, EvidenceRecipe):
-        _refuse({name: given[name] for name in ("--pack-only", "--encoder")}, f"the recipe {recipe!r} learns words, not tokens")
-        _of_evidence(chosen, sets, _required(out), pack, device or "", as_json)
+        _refuse(
+            {name: options[name] for name in ("--pack-only", "--encoder")}, f"the recipe {recipe!r} reads words, not tokens"
+        )
+        _train_on_evidence(chosen, sets, _required(out), pack, device or "", as_json)
     elif pack_only:
-        _pack_only(chosen, sets, pack, encoder, as_json)
+        _write_pack(chosen, sets, pack, encoder, as_json)
     else:
-        _of_sets(chosen, sets, _required(out), pack, encoder, device or "", as_json)
+        _train_on_sets(chosen, sets, _required(out), pack, encoder, device or "", as_json)
 
 
-def _refuse(given: dict[str, Any], why: str) -> None:
-    if used := [name for name, value in given.items() if value]:
+def _refuse(options: dict[str, Any], why: str) -> None:
+    if used := [name for name, value in options.items() if value]:
         raise CitewellError(f"{why}; leave {used[0]} out")
 
 
 def _required(out: Path | None) -> Path:
     if out is None:
-        raise CitewellError("say where the model shall go: --out DIR")
+        raise CitewellError("name the output folder: --out DIR")
     return out
 
 
-def _of_library(recipe: LibraryRecipe, library: Library, as_json: bool) -> None:
+def _train_on_library(recipe: LibraryRecipe, library: Library, as_json: bool) -> None:
     from citewell.cli.progress import Bar
     from citewell.train.training import train
 
@@ -115,27 +121,27 @@ def _of_library(recipe: LibraryRecipe, library: Library, as_json: bool) -> None:
         )
 
 
-def _pack_only(recipe: PackRecipe, sets: tuple[Path, ...], pack: Path | None, encoder: Path | None, as_json: bool) -> None:
+def _write_pack(recipe: PackRecipe, sets: tuple[Path, ...], pack: Path | None, encoder: Path | None, as_json: bool) -> None:
     from citewell.cli.progress import Bar
-    from citewell.train import sidecars as companions
-    from citewell.train.from_sets import pack_figures, packed_at
+    from citewell.train.from_sets import describe_pack, load_or_pack
+    from citewell.train.sidecars import make_sidecars
 
     if pack is None:
-        raise CitewellError("say where the pairs shall go: --pack FILE")
+        raise CitewellError("name the file for the training data: --pack FILE")
     with Bar() as bar:
-        packed = packed_at(pack, recipe, sets, encoder, bar)
-        beside = companions.make(packed, sets, msgspec.to_builtins(recipe), bar, bar) if sets else []
-        about = {**pack_figures(packed), "beside": list(map(str, beside))}
+        packed = load_or_pack(pack, recipe, sets, encoder, bar)
+        sidecars = make_sidecars(packed, sets, msgspec.to_builtins(recipe), bar) if sets else []
+        about = {**describe_pack(packed), "sidecars": list(map(str, sidecars))}
     if as_json:
         print_json(about)
     else:
         pairs = sum(count for tasks in about["pairs"].values() for count in tasks.values())
         print(f"{pack}: {pairs:,} pairs, {about['papers']:,} papers, {about['tokens']:,} tokens, {about['bytes']:,} bytes")
-        for path in about["beside"]:
-            print(f"{path}, which belongs to it")
+        for path in about["sidecars"]:
+            print(f"{path} (sidecar)")
 
 
-def _of_sets(
+def _train_on_sets(
     recipe: PackRecipe,
     sets: tuple[Path, ...],
     out: Path,
@@ -152,14 +158,14 @@ def _of_sets(
     _print_dev(about, as_json)
 
 
-def _of_evidence(
+def _train_on_evidence(
     recipe: EvidenceRecipe, sets: tuple[Path, ...], out: Path, pack: Path | None, device: str, as_json: bool
 ) -> None:
     from citewell.cli.progress import Bar
     from citewell.train.from_evidence import train
 
     with Bar() as bar:
-        about = train(recipe, sets, out, pack, device, bar, bar, bar)
+        about = train(recipe, sets, out, pack, device, bar)
     _print_dev(about, as_json)
 
 
@@ -169,24 +175,24 @@ def _print_dev(about: dict[str, Any], as_json: bool) -> None:
     else:
         print(f"{about['recipe']}: {about['out']}, in {about['seconds']:,.0f} seconds; on dev:")
         for name, measured in about["dev"].items():
-            print(f"  {name}: {_said(measured)}")
+            print(f"  {name}: {_measures(measured)}")
 
 
-def _fusion(recipe: FusionRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
+def _train_ltr(recipe: LtrRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
     from citewell.cli.progress import Bar
     from citewell.train.ltr_data import figures, train
 
     with Bar() as bar:
-        about = train(recipe, sets, out, bar, bar)
+        about = train(recipe, sets, out, bar)
     if as_json:
         print_json(about)
     else:
-        print(f"{recipe.name}: {out}, in {about['seconds']:,.0f} seconds; on questions that were held back:")
-        for task, found in about["tasks"].items():
-            print(f"  {task}: {_said(figures(found))}, of {found['questions']:,} questions, {found['rounds']} rounds")
+        print(f"{recipe.name}: {out}, in {about['seconds']:,.0f} seconds; on held-out queries:")
+        for task, summary in about["tasks"].items():
+            print(f"  {task}: {_measures(figures(summary))}, {summary['queries']:,} queries, {summary['rounds']} rounds")
 
 
-def _claims(recipe: ClaimsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
+def _train_claims(recipe: ClaimsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
     from citewell.cli.progress import Bar
     from citewell.train.claims import train
 
@@ -195,5 +201,5 @@ def _claims(recipe: ClaimsRecipe, sets: tuple[Path, ...], out: Path, as_json: bo
     _print_dev(about, as_json)
 
 
-def _said(measured: dict[str, float]) -> str:
-    return ", ".join(f"{measure} {value:.3f}" for measure, value in measured.items())
+def _measures(values: dict[str, float]) -> str:
+    return ", ".join(f"{measure} {value:.3f}" for measure, value in values.items())

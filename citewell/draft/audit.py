@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from citewell.draft.queries import abstract_or_opening, is_uncited_section
 from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years, title_key
-from citewell.models.claims import Claims, Passage, judged
+from citewell.models.claims import Claims, SentenceBlock, scorable
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Paper, Paragraph, Place, Query, Suggestion
 from citewell.text.names import families
 
@@ -95,7 +95,7 @@ def audit(
     """
     findings: dict[str, list[Finding]] = {kind: [] for kind in KINDS if not only or kind in only}
     if "uncited-claim" in findings and model is not None:
-        findings["uncited-claim"] += _claims(draft, model, model.thresholds.sure if threshold is None else threshold)
+        findings["uncited-claim"] += _claims(draft, model, model.thresholds.high_precision if threshold is None else threshold)
     if "missing-key" in findings:
         findings["missing-key"] += _missing(draft)
     if "duplicate-entry" in findings:
@@ -122,13 +122,13 @@ def claim_query(finding: Finding, draft: Draft, known: Sequence[str]) -> Query:
 
 
 def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:
-    passages = [Passage([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
+    passages = [SentenceBlock([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
     for paragraph, scores in zip(draft.paragraphs, model.scores(passages), strict=True):
         if is_uncited_section(paragraph.section):
             continue
         for at, (sentence, score) in enumerate(zip(paragraph.sentences, scores.tolist(), strict=True)):
-            if score >= threshold and not sentence.cited and judged(sentence.text):
-                terms = ", ".join(f"\u201c{term}\u201d" for term in model.telling(sentence.text, paragraph.section))
+            if score >= threshold and not sentence.cited and scorable(sentence.text):
+                terms = ", ".join(f"\u201c{term}\u201d" for term in model.top_terms(sentence.text, paragraph.section))
                 message = f"this sentence needs a citation (score {score:.2f}{f', because of {terms}' if terms else ''})"
                 yield Finding("uncited-claim", message, sentence.place, score=round(score, 4), context=_context(paragraph, at))
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from citewell.evaluate.sets import DataSet
-from citewell.models.claims import Claims, Passage, Thresholds, judged
+from citewell.models.claims import Claims, SentenceBlock, Thresholds, scorable
 from citewell.papers import Paper
 from citewell.sources import jats
 from citewell.sources.source import Source
@@ -49,7 +49,7 @@ Labels = npt.NDArray[np.bool_]
 class Marked:
     """A passage of a published paper: which of its sentences cite, and of which something can be said."""
 
-    passage: Passage
+    passage: SentenceBlock
     cites: Labels
     judged: Labels
     paper: str = ""
@@ -93,7 +93,7 @@ def _sections(paper: Paper) -> Iterator[Marked]:
 def of_sentences(sentences: Sequence[str], section: str, paper: str = "", year: int = 0) -> Marked:
     """A passage of sentences with their citations as marks."""
     cites = np.array([has_citation(each) for each in sentences], bool)
-    return Marked(Passage(sentences, section), cites, np.array([judged(each) for each in sentences], bool), paper, year)
+    return Marked(SentenceBlock(sentences, section), cites, np.array([scorable(each) for each in sentences], bool), paper, year)
 
 
 def thought(model: Claims, found: Sequence[Marked]) -> tuple[Labels, Floats]:
@@ -142,8 +142,8 @@ def measured(cites: Labels, scores: Floats, threshold: float) -> dict[str, float
 
 def figures(cites: Labels, scores: Floats, thresholds: Thresholds) -> dict[str, float]:
     """Average precision; precision, recall and F1 at the even threshold; precision and recall at the sure one."""
-    sure = measured(cites, scores, thresholds.sure)
-    even = measured(cites, scores, thresholds.even)
+    sure = measured(cites, scores, thresholds.high_precision)
+    even = measured(cites, scores, thresholds.best_f1)
     return {"AP": average_precision(cites, scores), **even, "P sure": sure["P"], "R sure": sure["R"]}
 
 

@@ -56,7 +56,7 @@ class LTR(Fusion):
     def requirements(self) -> Sequence[Requirement]:
         # Trees may have been trained for some tasks only.
         trained = any(weights.folder(self.model).glob("*.npz"))
-        return [Weights(self.model, weights.version(self.model) if trained else "")]
+        return [Weights(self.model, weights.fingerprint(self.model) if trained else "")]
 
     def retrieve(self, request: Request) -> Ranking:
         rankings = tuple(component.rank(request) for component in self.of)

@@ -1,1 +1,1 @@
-"""Encoders: texts to vectors through onnxruntime, and how their weights get there."""
+"""Serving of models: encoders, cross-encoders, learning to rank and others, with onnxruntime and numpy alone."""

@@ -1,10 +1,10 @@
-"""Which sentences call for a citation: a small model of what they say, and of what is said round them.
+"""Citation-worthiness: which sentences need a citation, from their words and their neighbours.
 
-Its first part adds up a weight for each word and pair of words of a sentence, and one for each word in its kind of section; the
-weights lie in a table that words reach by their hash. Its second part, a few trees, corrects that sum by those of the sentences
-before and after, by the section, and by plain counts. Citations are taken out of every sentence before it is read
-(`citewell.text.citation_removal`). Where a sentence stands in its paragraph is not asked, nor whether its neighbours
-cite: in what it learned from every paragraph cites, but never its first sentence, and that would be all it took from them.
+The first part is linear: a weight for each word, each word pair, and each word in its kind of section, in a hashed table. The
+second part, a few gradient-boosted trees, corrects that sum with the sums of the neighbouring sentences, the section, and plain
+counts. Citations are removed from every sentence first (`citewell.text.citation_removal`). The model does not see the position
+of a sentence in its paragraph, nor whether its neighbours cite: in the training data every paragraph cites but never in its
+first sentence, and the model would learn nothing else.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ from citewell.models import weights
 from citewell.models.trees import Trees
 from citewell.text.citation_removal import has_integral_citation, remove_citations
 from citewell.text.sentences import split_sentences
+from citewell.types import Float64Array, Int8Array
 
 NAME = "claims"
 WORDS, TREES, THRESHOLDS = "words.npz", "trees.npz", "thresholds.json"
 NEIGHBOURS = (-2, -1, 1, 2)
 KINDS = ("", "introduction", "related work", "methods", "results", "discussion", "other")
-"""Kinds of sections; the first is one that nobody has named."""
-_FEWEST_WORDS = 5
-LONGEST = 2000
-"""Characters of a sentence that are read: what is longer is none."""
+"""Kinds of sections; the first stands for an unknown section."""
+_MIN_WORDS = 5
+MAX_CHARACTERS = 2000
+"""Longer strings are not sentences, and are cut to this length."""
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
-_WORDS = re.compile(r"[^\W\d_]{4,}|[^\W\d_]{2,} [^\W\d_]{4,}|[^\W\d_]{4,} [^\W\d_]{2,}")
-"""Those that tell a person something."""
+_READABLE = re.compile(r"[^\W\d_]{4,}|[^\W\d_]{2,} [^\W\d_]{4,}|[^\W\d_]{4,} [^\W\d_]{2,}")
+"""Terms worth showing to a person."""
 _SECTIONS = (
     ("related work", re.compile(r"related|previous work|prior work|literature|state of the art", re.IGNORECASE)),
     ("introduction", re.compile(r"introduc|background|motivation", re.IGNORECASE)),
@@ -54,59 +55,54 @@ _COUNTED = {
     "commas": re.compile(r","),
     "brackets": re.compile(r"[(\[]"),
 }
-_OF_NEIGHBOURS = ("figures", "ourselves")
+_NEIGHBOUR_COUNTS = ("figures", "ourselves")
 FEATURES = (
     "words",
     *(f"words {at:+}" for at in NEIGHBOURS),
-    *(f"{name} {at:+}" for name in _OF_NEIGHBOURS for at in (-1, 1)),
+    *(f"{name} {at:+}" for name in _NEIGHBOUR_COUNTS for at in (-1, 1)),
     "section",
     "length",
     *_COUNTED,
 )
-"""What the trees go by."""
-
-Floats = npt.NDArray[np.float64]
+"""The features of the trees."""
 
 
-class Passage(NamedTuple):
-    """Sentences in a row, citations as `OTHER_MARK`, and the heading that they stand under."""
+class SentenceBlock(NamedTuple):
+    """Consecutive sentences, with citations as `OTHER_MARK`, and the heading above them."""
 
     sentences: Sequence[str]
     section: str = ""
 
 
-class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Scores from which on a sentence counts as one that calls for a citation."""
+class Thresholds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"best_f1": "even", "high_precision": "sure"}):
+    """Minimum scores at which a sentence counts as one that needs a citation."""
 
-    even: float
-    """Where precision and recall of the dev years are best together (F1)."""
-    sure: float
-    """Where the recipe's precision is reached on the dev years."""
+    best_f1: float
+    """The threshold with the best F1 on the dev years."""
+    high_precision: float
+    """The threshold that reaches the recipe's precision on the dev years."""
 
 
-def judged(sentence: str) -> bool:
-    """Whether something can be said of it: a whole sentence, in which no citation is a word that the others need."""
-    if len(sentence) > LONGEST:
+def scorable(sentence: str) -> bool:
+    """Whether the model can score a sentence: it is complete, and no citation is part of its grammar."""
+    if len(sentence) > MAX_CHARACTERS:
         return False
     words = remove_citations(sentence)
     whole = words.count("(") == words.count(")") and words.count("[") == words.count("]")
     return (
-        whole
-        and len(words.split()) >= _FEWEST_WORDS
-        and not has_integral_citation(sentence)
-        and len(split_sentences(words)) == 1
+        whole and len(words.split()) >= _MIN_WORDS and not has_integral_citation(sentence) and len(split_sentences(words)) == 1
     )
 
 
-def kind_of(section: str) -> str:
-    """The kind of section that a heading announces."""
+def section_kind(section: str) -> str:
+    """The kind of section, from its heading."""
     if not section.strip():
         return ""
     return next((kind for kind, pattern in _SECTIONS if pattern.search(section)), "other")
 
 
 def terms(sentence: str, kind: str) -> Iterator[str]:
-    """The words and pairs of words of a sentence without citations, some of them more than once."""
+    """The words and word pairs of a sentence without citations; some occur more than once."""
     words = ["^", *("0" if word.isdigit() else word for word in _TOKEN.findall(sentence.lower())), "$"]
     for word in words:
         yield word
@@ -115,47 +111,49 @@ def terms(sentence: str, kind: str) -> Iterator[str]:
         yield f"{first} {second}"
 
 
-def places(sentence: str, kind: str, size: int) -> npt.NDArray[np.int32]:
-    """Where in a table of `size` weights those of a sentence's words lie."""
-    found = {crc32(term.encode()) % size for term in terms(sentence, kind)}
-    return np.fromiter(found, np.int32, len(found))
+def buckets(sentence: str, kind: str, size: int) -> npt.NDArray[np.int32]:
+    """The positions of a sentence's terms in a table of `size` weights."""
+    hashed = {crc32(term.encode()) % size for term in terms(sentence, kind)}
+    return np.fromiter(hashed, np.int32, len(hashed))
 
 
-def table(said: Sequence[str], summed: Floats, kind: str) -> Floats:
-    """What the trees go by: a row for each sentence of a passage, `said` without citations, `summed` by their words."""
-    counts = {name: np.array([len(pattern.findall(each)) for each in said], float) for name, pattern in _COUNTED.items()}
+def feature_table(sentences: Sequence[str], word_sums: Float64Array, kind: str) -> Float64Array:
+    """The features of the trees: one row per sentence (without citations) of a paragraph; `word_sums` are the linear scores."""
+    counts = {
+        name: np.array([len(pattern.findall(sentence)) for sentence in sentences], float) for name, pattern in _COUNTED.items()
+    }
     columns = [
-        summed,
-        *(_shifted(summed, at) for at in NEIGHBOURS),
-        *(_shifted(counts[name], at) for name in _OF_NEIGHBOURS for at in (-1, 1)),
-        np.full(len(said), float(KINDS.index(kind))),
-        np.array([len(each.split()) for each in said], float),
+        word_sums,
+        *(_shift(word_sums, at) for at in NEIGHBOURS),
+        *(_shift(counts[name], at) for name in _NEIGHBOUR_COUNTS for at in (-1, 1)),
+        np.full(len(sentences), float(KINDS.index(kind))),
+        np.array([len(sentence.split()) for sentence in sentences], float),
         *counts.values(),
     ]
     return np.column_stack(columns)
 
 
-def _shifted(values: Floats, by: int) -> Floats:
-    """The value of the sentence so many places on; missing behind the last and before the first."""
-    found = np.full(len(values), np.nan)
+def _shift(values: Float64Array, by: int) -> Float64Array:
+    """The value of the sentence `by` positions further on; NaN beyond either end."""
+    shifted = np.full(len(values), np.nan)
     if by < 0:
-        found[-by:] = values[:by]
+        shifted[-by:] = values[:by]
     else:
-        found[:-by] = values[by:]
-    return found
+        shifted[:-by] = values[by:]
+    return shifted
 
 
 class Claims:
-    """The model, loaded when it is first used."""
+    """The model; loaded on first use."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @cached_property
-    def _words(self) -> tuple[Floats, float]:
-        """The weight of each word, and what is added to every sum."""
-        with np.load(self._folder / WORDS, allow_pickle=False) as found:
-            return unpacked(found["codes"], float(found["scale"])), float(found["bias"])
+    def _words(self) -> tuple[Float64Array, float]:
+        """The weight of each term, and the bias."""
+        with np.load(self._folder / WORDS, allow_pickle=False) as arrays:
+            return dequantise(arrays["codes"], float(arrays["scale"])), float(arrays["bias"])
 
     @cached_property
     def _trees(self) -> Trees:
@@ -165,56 +163,57 @@ class Claims:
     def thresholds(self) -> Thresholds:
         return msgspec.json.decode((self._folder / THRESHOLDS).read_bytes(), type=Thresholds)
 
-    def scores(self, passages: Sequence[Passage]) -> list[Floats]:
-        """Of each sentence how likely it calls for a citation, as the sentences go that it learned from."""
-        rows = [self._rows(passage) for passage in passages]
+    def scores(self, paragraphs: Sequence[SentenceBlock]) -> list[Float64Array]:
+        """The probability that each sentence needs a citation, calibrated to the training paragraphs."""
+        rows = [self._rows(paragraph) for paragraph in paragraphs]
         if not rows:
             return []
         sums = self._trees.scores(np.concatenate(rows))
         return np.split(1 / (1 + np.exp(-sums)), np.cumsum([len(each) for each in rows])[:-1])
 
-    def telling(self, sentence: str, section: str = "", most: int = 3) -> list[str]:
-        """The words and pairs of words that speak most for a citation."""
+    def top_terms(self, sentence: str, section: str = "", limit: int = 3) -> list[str]:
+        """The words and word pairs that most suggest a citation."""
         table, _ = self._words
-        kind = kind_of(section)
-        found = {term: table[crc32(term.encode()) % len(table)] for term in terms(remove_citations(sentence[:LONGEST]), kind)}
-        best = sorted(found, key=lambda term: -found[term])
-        return [term for term in best if found[term] > 0 and _WORDS.fullmatch(term)][:most]
+        kind = section_kind(section)
+        all_terms = terms(remove_citations(sentence[:MAX_CHARACTERS]), kind)
+        weight_of = {term: table[crc32(term.encode()) % len(table)] for term in all_terms}
+        best = sorted(weight_of, key=lambda term: -weight_of[term])
+        return [term for term in best if weight_of[term] > 0 and _READABLE.fullmatch(term)][:limit]
 
-    def _rows(self, passage: Passage) -> Floats:
+    def _rows(self, paragraph: SentenceBlock) -> Float64Array:
         weights, bias = self._words
-        kind = kind_of(passage.section)
-        said = [remove_citations(sentence[:LONGEST]) for sentence in passage.sentences]
-        return table(said, np.array([summed(each, kind, weights, bias) for each in said]), kind)
+        kind = section_kind(paragraph.section)
+        sentences = [remove_citations(sentence[:MAX_CHARACTERS]) for sentence in paragraph.sentences]
+        return feature_table(sentences, np.array([word_sum(sentence, kind, weights, bias) for sentence in sentences]), kind)
 
 
-def summed(sentence: str, kind: str, weights: Floats, bias: float) -> float:
-    """The sum of a sentence's weights: that of its words, divided by the root of how many there are."""
-    at = places(sentence, kind, len(weights))
+def word_sum(sentence: str, kind: str, weights: Float64Array, bias: float) -> float:
+    """The linear score of a sentence: the sum of its term weights over the square root of their number, plus the bias."""
+    at = buckets(sentence, kind, len(weights))
     return float(weights[at].sum() / np.sqrt(max(1, len(at))) + bias)
 
 
-def packed(weights: Floats) -> tuple[npt.NDArray[np.int8], float]:
-    """Weights in 8 bits: small ones, of which there are most, are told apart better than large ones."""
+def quantise(weights: Float64Array) -> tuple[Int8Array, float]:
+    """Weights in 8 bits on a square-root scale: most weights are small and get the finer steps."""
     scale = float(np.abs(weights).max(initial=1e-9))
     return np.round(np.sign(weights) * np.sqrt(np.abs(weights) / scale) * 127).astype(np.int8), scale
 
 
-def unpacked(codes: npt.NDArray[np.int8], scale: float) -> Floats:
-    """The weights that were packed."""
+def dequantise(codes: Int8Array, scale: float) -> Float64Array:
+    """The weights from their 8-bit codes."""
     part = codes.astype(np.float64) / 127
-    found: Floats = np.sign(part) * part**2 * scale
-    return found
+    weights: Float64Array = np.sign(part) * part**2 * scale
+    return weights
 
 
 def load(name: str = NAME) -> Claims:
-    """The model that ships, or the one by this name in ``$CITEWELL_MODELS``."""
-    return _loaded(str(weights.folder(name)), weights.version(name))
+    """The model that ships, or the one with this name in ``$CITEWELL_MODELS``."""
+    return _loaded(str(weights.folder(name)), weights.fingerprint(name))
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: str, version: str) -> Claims:
+def _loaded(folder: str, fingerprint: str) -> Claims:
     for name in (WORDS, TREES, THRESHOLDS):
         if not (Path(folder) / name).is_file():
-            raise CitewellError(f"{folder} has no {name}; make the model with: citewell train claims --set DIR --out {folder}")
+            raise CitewellError(f"{folder} has no {name}; train the model with: citewell train claims --set DIR --out {folder}")
     return Claims(Path(folder))

@@ -1,8 +1,8 @@
-"""From the weights of an enhanced-context model to one ONNX file, without torch.
+"""Converts the weights of an enhanced-context model to one ONNX file, without torch.
 
-The graph is written node by node: one LSTM reads all texts, one attention sums each up by what it is asked for, a cosine
-compares the enhanced context with the candidates; then come authors and citations, where the variant has them. One query and a
-batch of candidates go in, a score for each candidate comes out.
+The graph is built node by node: one LSTM reads all texts, one attention layer pools each with its own query vector, and a
+cosine compares the enhanced context with the candidates. Variants with a bibliography add authors and citation counts. The
+inputs are one query and a batch of candidates, the output is one score per candidate.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from citewell.files import replaced
 from citewell.models.enhanced_context import Shape
 
 WEIGHTS = "network.npz"
 _OPSET = 17
-_FAR = -1e9
+_MASKED = -1e9
 
 Tensors = dict[str, npt.NDArray[np.float32]]
 
 
 def convert(folder: Path, target: Path) -> None:
-    """Write the model in `folder` (shape.json, network.npz) to the ONNX file `target`."""
+    """Convert the model in `folder` (shape.json, network.npz) to the ONNX file `target`."""
     import onnx
 
-    with np.load(folder / WEIGHTS, allow_pickle=False) as found:
-        tensors = {name: found[name].astype(np.float32) for name in found.files}
-    part = target.with_name(f"{target.name}.part")
-    onnx.save(_Graph(Shape.read(folder), tensors).model(), part)
-    part.rename(target)
+    with np.load(folder / WEIGHTS, allow_pickle=False) as arrays:
+        tensors = {name: arrays[name].astype(np.float32) for name in arrays.files}
+    with replaced(target, durable=False) as part:
+        onnx.save(_Graph(Shape.read(folder), tensors).model(), part)
 
 
 class _Graph:
-    """The nodes and weights of a graph as it grows."""
+    """The nodes and weights of a graph under construction."""
 
     def __init__(self, shape: Shape, tensors: Tensors) -> None:
         self._shape, self._tensors = shape, tensors
@@ -55,7 +55,7 @@ class _Graph:
         if self._shape.parts.bibliography:
             inputs["authors"] = (TensorProto.INT64, ["papers", self._shape.authors])
             inputs["cited"] = (TensorProto.FLOAT, ["papers", self._shape.years + 1])
-        self._scored()
+        self._add_scores()
         graph = helper.make_graph(
             self._nodes,
             "enhanced context",
@@ -73,7 +73,7 @@ class _Graph:
         self._weights.setdefault(name, numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
-    def _whole(self, *values: int) -> str:
+    def _integers(self, *values: int) -> str:
         return self._weight(f"whole {' '.join(map(str, values))}", np.array(values, np.int64))
 
     def _add(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
@@ -90,27 +90,27 @@ class _Graph:
 
     # -- the parts of the model ----------------------------------------------------------------------------------------
 
-    def _scored(self) -> None:
-        read = self._read("context")
-        self._add("Gather", [read, "gap"], "gap column", axis=1)
-        self._add("Squeeze", ["gap column", self._whole(1)], "gap vector")
-        asked = context = self._attended("context", read, "gap vector")
+    def _add_scores(self) -> None:
+        hidden = self._add_lstm("context")
+        self._add("Gather", [hidden, "gap"], "gap column", axis=1)
+        self._add("Squeeze", ["gap column", self._integers(1)], "gap vector")
+        query = context = self._add_attention("context", hidden, "gap vector")
         if self._shape.parts.enhanced:
-            citing = self._attended("citing", self._read("citing"), context)
-            asked = self._add("Add", [context, citing], "enhanced context")
-        paper = self._attended("papers", self._read("papers", "lengths"), asked, "lengths")
+            citing = self._add_attention("citing", self._add_lstm("citing"), context)
+            query = self._add("Add", [context, citing], "enhanced context")
+        paper = self._add_attention("papers", self._add_lstm("papers", "lengths"), query, "lengths")
         if not self._shape.parts.bibliography:
-            self._cosine(asked, paper, "scores")
+            self._cosine(query, paper, "scores")
             return
-        text, known = self._cosine(asked, paper, "text score"), self._bibliography()
+        text, bibliography = self._cosine(query, paper, "text score"), self._bibliography()
         if self._shape.parts.weighted:
             self._add("Sigmoid", [self._dense("weighing", context, "weights")], "bounded weights")
             self._add("Softmax", ["bounded weights"], "shares", axis=1)
-            text, known = self._share(0, text), self._share(1, known)
-        self._add("Add", [text, known], "scores")
+            text, bibliography = self._share(0, text), self._share(1, bibliography)
+        self._add("Add", [text, bibliography], "scores")
 
-    def _read(self, name: str, lengths: str = "") -> str:
-        """Tokens to what they mean in their text: texts, tokens, both directions."""
+    def _add_lstm(self, name: str, lengths: str = "") -> str:
+        """The hidden states of a BiLSTM: (texts, tokens, both directions)."""
         table = self._weight("words", self._tensors["words.weight"])
         self._add("Gather", [table, name], f"{name} words")
         self._add("Transpose", [f"{name} words"], f"{name} by time", perm=[1, 0, 2])
@@ -118,10 +118,10 @@ class _Graph:
         inputs = [f"{name} by time", *weights, *([lengths] if lengths else [])]
         self._add("LSTM", inputs, f"{name} read", hidden_size=self._shape.hidden, direction="bidirectional")
         self._add("Transpose", [f"{name} read"], f"{name} by text", perm=[2, 0, 1, 3])
-        return self._add("Reshape", [f"{name} by text", self._whole(0, 0, 2 * self._shape.hidden)], f"{name} hidden")
+        return self._add("Reshape", [f"{name} by text", self._integers(0, 0, 2 * self._shape.hidden)], f"{name} hidden")
 
     def _lstm(self, part: str) -> npt.NDArray[np.float32]:
-        """Torch's weights of both directions, the gates in ONNX's order."""
+        """Torch's weights of both directions, with the gates in ONNX's order."""
         names = {"W": ("weight_ih",), "R": ("weight_hh",), "B": ("bias_ih", "bias_hh")}[part]
         directions = []
         for end in ("", "_reverse"):
@@ -129,13 +129,13 @@ class _Graph:
             directions.append(np.concatenate([gate for i, f, c, o in each for gate in (i, o, f, c)]))
         return np.stack(directions)
 
-    def _attended(self, name: str, hidden: str, query: str, lengths: str = "") -> str:
-        """The sum of what a text's tokens mean, each weighed by what is asked for: (texts, numbers)."""
+    def _add_attention(self, name: str, hidden: str, query: str, lengths: str = "") -> str:
+        """Attention pooling of a text for a query vector: (texts, dimensions)."""
         keys = self._weight("attention keys", self._tensors["attention.keys.weight"].T)
         queries = self._weight("attention queries", self._tensors["attention.queries.weight"].T)
         self._add("MatMul", [query, queries], f"{name} sought")
         self._add("MatMul", [hidden, keys], f"{name} offered")
-        self._add("Unsqueeze", [f"{name} sought", self._whole(1)], f"{name} sought by token")
+        self._add("Unsqueeze", [f"{name} sought", self._integers(1)], f"{name} sought by token")
         self._add("Add", [f"{name} offered", f"{name} sought by token"], f"{name} met")
         self._add("Tanh", [f"{name} met"], f"{name} met bounded")
         last = self._weight("attention scores", self._tensors["attention.scores.weight"].T)
@@ -145,7 +145,7 @@ class _Graph:
             scores = self._without_padding(name, scores, lengths)
         self._add("Softmax", [scores], f"{name} attention shares", axis=1)
         self._add("Mul", [hidden, f"{name} attention shares"], f"{name} weighed")
-        return self._add("ReduceSum", [f"{name} weighed", self._whole(1)], f"{name} vector", keepdims=0)
+        return self._add("ReduceSum", [f"{name} weighed", self._integers(1)], f"{name} vector", keepdims=0)
 
     def _without_padding(self, name: str, scores: str, lengths: str) -> str:
         from onnx import TensorProto
@@ -155,22 +155,22 @@ class _Graph:
         zero, one = (self._weight(f"number {value}", np.array(value, np.int64)) for value in (0, 1))
         self._add("Range", [zero, f"{name} width", one], f"{name} places")
         self._add("Cast", [lengths], f"{name} ends", to=TensorProto.INT64)
-        self._add("Unsqueeze", [f"{name} ends", self._whole(1)], f"{name} ends by text")
+        self._add("Unsqueeze", [f"{name} ends", self._integers(1)], f"{name} ends by text")
         self._add("Less", [f"{name} places", f"{name} ends by text"], f"{name} there")
-        self._add("Unsqueeze", [f"{name} there", self._whole(2)], f"{name} there by token")
-        far = self._weight("far", np.array(_FAR, np.float32))
+        self._add("Unsqueeze", [f"{name} there", self._integers(2)], f"{name} there by token")
+        far = self._weight("far", np.array(_MASKED, np.float32))
         return self._add("Where", [f"{name} there by token", scores, far], f"{name} attention inside")
 
     def _cosine(self, one: str, other: str, output: str) -> str:
         self._add("Mul", [one, other], f"{output} products")
-        self._add("ReduceSum", [f"{output} products", self._whole(1)], f"{output} product", keepdims=0)
+        self._add("ReduceSum", [f"{output} products", self._integers(1)], f"{output} product", keepdims=0)
         for at, name in enumerate((one, other)):
             self._add("ReduceL2", [name], f"{output} length {at}", axes=[1], keepdims=0)
         self._add("Mul", [f"{output} length 0", f"{output} length 1"], f"{output} lengths")
         return self._add("Div", [f"{output} product", f"{output} lengths"], output)
 
     def _bibliography(self) -> str:
-        """The score of authors and citations: (papers)."""
+        """The score of authors and citation counts: (papers)."""
         self._add("Gather", [self._weight("people", self._tensors["people.weight"]), "authors"], "author vectors")
         self._add("Transpose", ["author vectors"], "author channels", perm=[0, 2, 1])
         for at, size in enumerate(self._shape.kernels):
@@ -184,7 +184,7 @@ class _Graph:
         self._add("Concat", ["who", "cited"], "known", axis=1)
         self._add("Sigmoid", [self._dense("bibliography.0", "known", "known inside")], "known bounded")
         self._add("Sigmoid", [self._dense("bibliography.1", "known bounded", "known outside")], "bibliography column")
-        return self._add("Squeeze", ["bibliography column", self._whole(1)], "bibliography score")
+        return self._add("Squeeze", ["bibliography column", self._integers(1)], "bibliography score")
 
     def _share(self, place: int, score: str) -> str:
         self._add("Gather", ["shares", self._weight(f"place {place}", np.array(place, np.int64))], f"share {place}", axis=1)

@@ -1,8 +1,8 @@
-"""Models of BERT's kind in Hugging Face's layout, as they are downloaded: made into what is served, once, and kept.
+"""BERT models in Hugging Face's layout: converted once to the served format and cached.
 
-Read are ``config.json``, the weights (``model.safetensors`` or ``pytorch_model.bin``), the tokeniser
-(``tokenizer.json``, or ``vocab.txt``) and, where sentence-transformers has left it, ``1_Pooling/config.json``, which tells
-whether a text's vector is that of its first token (SPECTER, SciNCL) or the mean of all.
+The files read are ``config.json``, the weights (``model.safetensors`` or ``pytorch_model.bin``), the
+tokeniser (``tokenizer.json`` or ``vocab.txt``) and, if sentence-transformers wrote it, ``1_Pooling/config.json``, which says
+whether the vector of a text is that of its first token (SPECTER, SciNCL) or the mean of all.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from citewell.models.onnx import MODEL, TOKENIZER, by_first_token
 
 VOCABULARY = "vocab.txt"
 _FORMAT = 2
-"""Of what is kept; with another one, it is made anew."""
-_CONVERTED_BY = ("onnx", "safetensors")
+"""Version of the converted format; a change converts every model again."""
+_CONVERSION_PACKAGES = ("onnx", "safetensors")
 
 
 def is_layout(folder: Path) -> bool:
@@ -33,45 +33,43 @@ def is_layout(folder: Path) -> bool:
     return (folder / CONFIG).is_file() and any((folder / name).is_file() for name in (WEIGHTS, OLD_WEIGHTS))
 
 
-def can_convert(folder: Path) -> bool:
-    """Whether what the conversion needs is installed."""
-    needed = _CONVERTED_BY if (folder / WEIGHTS).is_file() else (*_CONVERTED_BY, "torch")
-    return all(find_spec(name) is not None for name in needed)
+def can_convert() -> bool:
+    """Whether the packages that the conversion needs are installed."""
+    return all(find_spec(name) is not None for name in _CONVERSION_PACKAGES)
 
 
-def kept(name: str) -> Path:
-    """Where a converted model is kept."""
+def converted_folder(name: str) -> Path:
+    """The cache folder of a converted model."""
     return user_cache_path("citewell", appauthor=False) / "models" / name
 
 
-def kept_by_name(name: str) -> Path:
-    """Where the model of a folder that can be found by name is kept, once it is converted."""
-    return kept(f"{name}@{weights.version(name)}.{_FORMAT}")
+def converted_folder_by_name(name: str) -> Path:
+    """The cache folder of the converted form of the model called `name`."""
+    return converted_folder(f"{name}@{weights.fingerprint(name)}.{_FORMAT}")
 
 
-def served_by_name(name: str) -> Path:
-    """The folder that the model of a folder that can be found by name is served from."""
-    return served(weights.folder(name), kept_by_name(name).name)
+def convert_by_name(name: str) -> Path:
+    """Convert the model called `name` unless that was done before; returns its cache folder."""
+    return convert_once(weights.folder(name), converted_folder_by_name(name).name)
 
 
-def served(source: Path, name: str) -> Path:
-    """The folder that the model in `source` is served from; made where there is none of this name."""
-    folder = kept(name)
+def convert_once(source: Path, name: str) -> Path:
+    """Convert the model in `source` unless the cache has it under `name`; returns its cache folder."""
+    folder = converted_folder(name)
     if (folder / MODEL).is_file():
         return folder
-    if not can_convert(source):
-        extra = "" if (source / WEIGHTS).is_file() else ",train"
+    if not can_convert():
         raise CitewellError(
-            f"to convert the model in {source} needs more; install it with: pip install 'citewell[dense{extra}]'"
+            f"converting the model in {source} needs more packages; install them with: pip install 'citewell[dense]'"
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        made = Path(scratch) / "model"
-        made.mkdir()
-        _convert(source, made)
+        converted = Path(scratch) / "model"
+        converted.mkdir()
+        _convert(source, converted)
         try:
-            made.rename(folder)
-        except OSError:  # another process was faster; what it made is the same
+            converted.rename(folder)
+        except OSError:  # another process was faster, with the same result
             if not (folder / MODEL).is_file():
                 raise
     return folder
@@ -98,5 +96,5 @@ def _write_tokenizer(source: Path, target: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return found
+    settings: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return settings

@@ -1,9 +1,8 @@
-"""What an encoder reads of a query or a paper: parts in a fixed order, each cut to its budget of tokens, parted by ``[SEP]``.
+"""What an encoder reads of a query or a paper: parts in a fixed order, each cut to a token budget, separated by ``[SEP]``.
 
-A query begins with the name of its task; the place of a missing citation is ``[MASK]``, other citations are ``[UNK]``. A paper
-is its title, what others say where they cite it (so many of its newest contexts, each a window round the citation), and its
-abstract, which gets what is left. The budgets belong to a model: its folder holds them as ``inputs.json``, and training packs
-texts by the same ones.
+A query starts with the name of its task; its gap is ``[MASK]``, other citations are ``[UNK]``. A paper is its title, its newest
+cited contexts (each a window around the citation), and its abstract, which gets the rest of the budget. The budgets belong to a
+model: they are in its folder as ``inputs.json``, and training packs texts with the same ones.
 """
 
 from __future__ import annotations
@@ -22,32 +21,32 @@ if TYPE_CHECKING:
 CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
 FILE = "inputs.json"
 _CHARACTERS = 8192
-"""Of a longer text nothing beyond this can be among the tokens that count."""
+"""Longer texts are cut: no token beyond this is ever read."""
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The budgets, in tokens."""
+    """Token budgets."""
 
     query: int = 192
-    """Of a query in all."""
+    """A query in total."""
     context: int = 112
-    """Of the text round a gap, as many before it as after it."""
+    """The text around the gap, half before it and half after."""
     topic: int = 64
-    """Of a topic sentence or a question."""
+    """A topic sentence or a question."""
     title: int = 32
-    """Of the citing title."""
+    """The citing title."""
     paper: int = 256
-    """Of a paper in all."""
+    """A paper in total."""
     paper_title: int = 40
     contexts: int = 4
-    """How many cited contexts."""
+    """The number of cited contexts."""
     window: int = 40
-    """Of each of them."""
+    """Each cited context."""
 
     @classmethod
     def read(cls, folder: Path) -> Inputs | None:
-        """The budgets of the model in a folder, None where it has none of its own."""
+        """The budgets in a model's folder; None if it has none."""
         path = folder / FILE
         return cls(**json.loads(path.read_text("utf-8"))) if path.is_file() else None
 
@@ -56,24 +55,24 @@ class Inputs:
 
 
 class PaperText(NamedTuple):
-    """What an encoder may read of a paper; what it shall not read is left empty."""
+    """The parts of a paper that an encoder may read; the others stay empty."""
 
     title: str = ""
     abstract: str = ""
     contexts: Sequence[str] = ()
-    """What others say of it, or it of others, in the order of time."""
+    """Cited or citing contexts, oldest first."""
 
     def own(self) -> str:
         """Title and abstract as one text."""
         return ". ".join(part for part in (self.title.rstrip("."), self.abstract) if part)
 
     def parts(self) -> list[str]:
-        """All of it, each part as a text of its own."""
+        """Title and abstract, then each context, as separate texts."""
         return [*filter(None, [self.own()]), *self.contexts]
 
 
-class Reader:
-    """Turns queries and papers into token numbers."""
+class TokenReader:
+    """Turns queries and papers into token ids."""
 
     def __init__(self, tokenizer: Tokenizer, inputs: Inputs) -> None:
         self._tokenizer = tokenizer
@@ -81,46 +80,47 @@ class Reader:
         self.cls, self.sep, self.mask = (tokenizer.token_to_id(token) or 0 for token in (CLS, SEP, MASK))
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
-        """The bare tokens of some texts."""
-        marked = [text[:_CHARACTERS].replace(TARGET_MARK, f" {MASK} ").replace(OTHER_MARK, " [UNK] ") for text in texts]
-        return [each.ids for each in self._tokenizer.encode_batch(marked, add_special_tokens=False)]
+        """The tokens of some texts, without special tokens."""
+        masked = [text[:_CHARACTERS].replace(TARGET_MARK, f" {MASK} ").replace(OTHER_MARK, " [UNK] ") for text in texts]
+        return [each.ids for each in self._tokenizer.encode_batch(masked, add_special_tokens=False)]
 
     def query(self, query: Query) -> list[int]:
-        """A query as the encoder reads it."""
-        sizes = self._inputs
+        """The token ids of a query."""
+        budgets = self._inputs
         prefix, context, title, abstract = self.tokens([f"{query.task}:", query.context, query.title, query.abstract])
-        said = centred(context, self.mask, sizes.context) if query.task == "local" else context[: sizes.topic]
-        return laid_out([prefix + said, title[: sizes.title], abstract], sizes.query, self.cls, self.sep)
+        text = centre(context, self.mask, budgets.context) if query.task == "local" else context[: budgets.topic]
+        return join_parts([prefix + text, title[: budgets.title], abstract], budgets.query, self.cls, self.sep)
 
     def papers(self, papers: Sequence[PaperText]) -> list[list[int]]:
-        """Papers as the encoder reads them: the title, the newest contexts, the abstract."""
-        sizes = self._inputs
-        newest = [paper.contexts[-sizes.contexts :] if sizes.contexts else () for paper in papers]
-        flat = [text for paper, said in zip(papers, newest, strict=True) for text in (paper.title, *said, paper.abstract)]
+        """The token ids of papers: title, newest contexts, abstract."""
+        budgets = self._inputs
+        newest = [paper.contexts[-budgets.contexts :] if budgets.contexts else () for paper in papers]
+        both = zip(papers, newest, strict=True)
+        flat = [text for paper, contexts in both for text in (paper.title, *contexts, paper.abstract)]
         tokens = iter(self.tokens(flat))
-        found = []
+        token_lists = []
         for contexts in newest:
-            title = next(tokens)[: sizes.paper_title]
-            said = [centred(next(tokens), self.mask, sizes.window) for _ in contexts]
-            found.append(laid_out([title, *said, next(tokens)], sizes.paper, self.cls, self.sep))
-        return found
+            title = next(tokens)[: budgets.paper_title]
+            windows = [centre(next(tokens), self.mask, budgets.window) for _ in contexts]
+            token_lists.append(join_parts([title, *windows, next(tokens)], budgets.paper, self.cls, self.sep))
+        return token_lists
 
 
-def centred(tokens: Sequence[int], mask: int, size: int) -> list[int]:
-    """At most `size` tokens round the first `mask`, or the first ones where there is none."""
+def centre(tokens: Sequence[int], mask: int, size: int) -> list[int]:
+    """At most `size` tokens around the first `mask`, or the first ones if there is none."""
     start = window_start(tokens.index(mask) if mask in tokens else 0, len(tokens), size)
     return list(tokens[start : start + size])
 
 
 def window_start(place: int, length: int, size: int) -> int:
-    """Where a window of `size` tokens round `place` begins in a text of `length` tokens."""
+    """The start of a window of `size` tokens around `place` in a text of `length` tokens."""
     return max(0, min(place - size // 2, length - size))
 
 
-def laid_out(parts: Sequence[Sequence[int]], size: int, cls: int, sep: int) -> list[int]:
-    """Parts behind one another, `sep` after each, empty ones left out, cut to `size`; the last token is always `sep`."""
-    found = [cls]
+def join_parts(parts: Sequence[Sequence[int]], size: int, cls: int, sep: int) -> list[int]:
+    """Join the non-empty parts with `sep` after each, cut to `size`; the last token is always `sep`."""
+    tokens = [cls]
     for part in parts:
         if part:
-            found += [*part, sep]
-    return found if len(found) <= size else [*found[: size - 1], sep]
+            tokens += [*part, sep]
+    return tokens if len(tokens) <= size else [*tokens[: size - 1], sep]

@@ -1,7 +1,7 @@
-"""A small network over signals as arrays: scores, and what each signal adds to them, by numpy alone.
+"""The network of the learning-to-rank ensemble, served with numpy: scores, and the contribution of each feature.
 
-Signals are brought to one scale; one that is missing is held to be as usual, and the network is told that it is missing. A
-signal's share of a score is what the score loses where the signal is as usual instead (`citewell.train.ltr_network` trains it).
+Features are standardised; a missing one becomes the mean, and a flag tells the network that it is missing. The contribution of
+a feature is the drop in score when its mean replaces it (`citewell.train.ltr_network` trains the network).
 """
 
 from __future__ import annotations
@@ -11,85 +11,85 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from citewell.types import Float32Array, Float64Array, IntArray
 
-_PARTS = ("means", "scales", "told")
-_FAR = 4.0
-"""Nothing is further from what is usual than so many scales."""
+_CLIP = 4.0
+"""Standardised features are clipped to this many standard deviations."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """Layers of weights, between which what is below 0 is cut off."""
+    """Dense layers with ReLU between them."""
 
     names: tuple[str, ...]
-    """The signals, by column."""
-    means: Floats
-    scales: Floats
-    told: npt.NDArray[np.int64]
-    """The columns of which it is told whether they are missing."""
-    layers: tuple[tuple[Floats, Floats], ...]
+    """The features, one per column."""
+    means: Float64Array
+    scales: Float64Array
+    flagged: IntArray
+    """The columns that have a missing flag."""
+    layers: tuple[tuple[Float64Array, Float64Array], ...]
     """Weights and biases."""
     share: float
-    """How much its scores count beside those of the trees."""
+    """The weight of its scores relative to those of the trees."""
 
     @classmethod
     def load(cls, path: Path) -> Network:
-        with np.load(path, allow_pickle=False) as found:
-            depth = int(found["depth"])
+        with np.load(path, allow_pickle=False) as arrays:
+            depth = int(arrays["depth"])
             layers = [
-                (found[f"weights{at}"].astype(np.float64), found[f"biases{at}"].astype(np.float64)) for at in range(depth)
+                (arrays[f"weights{at}"].astype(np.float64), arrays[f"biases{at}"].astype(np.float64)) for at in range(depth)
             ]
-            parts = {part: found[part] for part in _PARTS}
-            return cls(tuple(found["names"].tolist()), **parts, layers=tuple(layers), share=float(found["share"]))
+            names, share = tuple(arrays["names"].tolist()), float(arrays["share"])
+            return cls(names, arrays["means"], arrays["scales"], arrays["told"], tuple(layers), share)
 
     def save(self, path: Path) -> None:
         layers: dict[str, Any] = {f"weights{at}": weights.astype(np.float32) for at, (weights, _) in enumerate(self.layers)}
         layers |= {f"biases{at}": biases.astype(np.float32) for at, (_, biases) in enumerate(self.layers)}
-        parts = {part: getattr(self, part) for part in _PARTS}
-        np.savez_compressed(path, names=np.array(self.names), **parts, **layers, depth=len(self.layers), share=self.share)
+        scaling: dict[str, Any] = {"means": self.means, "scales": self.scales, "told": self.flagged}
+        np.savez_compressed(path, names=np.array(self.names), **scaling, **layers, depth=len(self.layers), share=self.share)
 
-    def scores(self, rows: Floats) -> Floats:
-        """The score of each row of signals."""
-        return self._through(self.inputs(rows))
+    def scores(self, rows: Float64Array) -> Float64Array:
+        """The score of each row of features."""
+        return self._forward(self.inputs(rows))
 
-    def shares(self, rows: Floats) -> Floats:
-        """What each signal adds to the score of each row; one that is missing adds nothing."""
+    def contributions(self, rows: Float64Array) -> Float64Array:
+        """The contribution of each feature to the score of each row; a missing feature contributes nothing."""
         inputs = self.inputs(rows)
-        whole = self._through(inputs)
-        found = np.zeros(rows.shape)
+        full = self._forward(inputs)
+        contributions = np.zeros(rows.shape)
         for column in range(len(self.names)):
-            usual = inputs.copy()
-            usual[:, column] = 0.0
-            found[:, column] = whole - self._through(usual)
-        return found
+            without = inputs.copy()
+            without[:, column] = 0.0
+            contributions[:, column] = full - self._forward(without)
+        return contributions
 
-    def inputs(self, rows: Floats) -> Floats:
-        """What the first layer sees."""
+    shares = contributions
+
+    def inputs(self, rows: Float64Array) -> Float64Array:
+        """The input of the first layer."""
         missing = np.isnan(rows)
-        scaled = np.clip((rows - self.means) / self.scales, -_FAR, _FAR)
-        return np.hstack([np.where(missing, 0.0, scaled), missing[:, self.told]])
+        scaled = np.clip((rows - self.means) / self.scales, -_CLIP, _CLIP)
+        return np.hstack([np.where(missing, 0.0, scaled), missing[:, self.flagged]])
 
-    def _through(self, found: Floats) -> Floats:
+    def _forward(self, values: Float64Array) -> Float64Array:
         for weights, biases in self.layers[:-1]:
-            found = np.maximum(found @ weights + biases, 0.0)
+            values = np.maximum(values @ weights + biases, 0.0)
         weights, biases = self.layers[-1]
-        return np.asarray((found @ weights + biases)[:, 0], np.float64)
+        return np.asarray((values @ weights + biases)[:, 0], np.float64)
 
 
-def scaling(rows: npt.NDArray[np.float32]) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-    """Means and scales of signals, and which of them are missing now and then."""
+def scaling(rows: Float32Array) -> tuple[Float64Array, Float64Array, IntArray]:
+    """Means and standard deviations of features, and the columns that are sometimes missing."""
     means, scales, counts = np.zeros(rows.shape[1]), np.ones(rows.shape[1]), np.zeros(rows.shape[1], np.int64)
-    for column, values in enumerate(rows.T):  # one after the other: millions of rows are held once, not three times
-        known = values[~np.isnan(values)].astype(np.float64)
-        counts[column] = len(known)
-        if len(known):
-            means[column], scales[column] = known.mean(), known.std() or 1.0
+    for column, values in enumerate(rows.T):  # one column at a time: millions of rows are in memory once, not three times
+        present = values[~np.isnan(values)].astype(np.float64)
+        counts[column] = len(present)
+        if len(present):
+            means[column], scales[column] = present.mean(), present.std() or 1.0
     return means, scales, np.flatnonzero((counts > 0) & (counts < len(rows)))
 
 
 def network_path(trees: Path) -> Path:
-    """Where the network lies that belongs to trees."""
+    """The file of the network that belongs to a file of trees."""
     return trees.with_name(f"{trees.stem}-network.npz")

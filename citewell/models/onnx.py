@@ -1,4 +1,4 @@
-"""What all served models share: their session, their tokeniser, and batches in which little is padding."""
+"""What all served models share: ONNX sessions, tokenisers, and batching by length."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import numpy.typing as npt
 from citewell import threads
 from citewell.errors import CitewellError
 from citewell.models import weights
+from citewell.types import Float32Array, IntArray
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
-_THEIRS = {"ids": "input_ids", "mask": "attention_mask", "kinds": "token_type_ids"}
-"""What the inputs of our graphs are called in those that others export."""
+_HUGGING_FACE_NAMES = {"ids": "input_ids", "mask": "attention_mask", "kinds": "token_type_ids"}
+"""The names of the inputs in graphs that Hugging Face tools export."""
 
-_FEW = 2
-"""A graph gives so many numbers of a pair at most, where it judges pairs; vectors are longer."""
+_MAX_SCORES = 2
+"""A graph that scores pairs has at most this many outputs; vectors are longer."""
 
-Numbers = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float32]
+TokenIds = npt.NDArray[np.int32]
 
 
 def session(folder: Path, number: int = 1) -> Any:
@@ -34,8 +34,8 @@ def session(folder: Path, number: int = 1) -> Any:
     return onnxruntime.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])
 
 
-class Reads:
-    """A graph of token numbers: one of ours, or one that others have exported from Hugging Face's layout."""
+class TokenModel:
+    """A graph over token ids: one of ours, or one exported by Hugging Face tools."""
 
     def __init__(self, folder: Path, number: int = 1) -> None:
         self._folder = folder
@@ -44,52 +44,56 @@ class Reads:
         self._outputs = [each.name for each in self._session.get_outputs()]
         self._ours = "ids" in self._names
 
-    def vectors(self, ids: Numbers, mask: Numbers) -> Floats:
-        """A vector of length 1 for each text."""
-        found = self._run(ids=ids, mask=mask, kinds=np.zeros_like(ids))
+    def vectors(self, ids: TokenIds, mask: TokenIds) -> Float32Array:
+        """One vector of length 1 per text."""
+        output = self._run(ids=ids, mask=mask, kinds=np.zeros_like(ids))
         if self._ours and self._outputs == ["vectors"]:
-            return found
-        if found.ndim == 3:  # a vector for each token
-            found = found[:, 0] if by_first_token(self._folder) else (found * mask[:, :, None]).sum(axis=1)
-        if self._ours or found.shape[1] <= _FEW:
-            raise CitewellError(f"{self._folder} holds no encoder: it gives no vectors")
-        return np.asarray(found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12), np.float32)
+            return output
+        if output.ndim == 3:  # one vector per token
+            output = output[:, 0] if by_first_token(self._folder) else (output * mask[:, :, None]).sum(axis=1)
+        if self._ours or output.shape[1] <= _MAX_SCORES:
+            raise CitewellError(f"{self._folder} is not an encoder: its graph returns no vectors")
+        return np.asarray(output / np.maximum(np.linalg.norm(output, axis=1, keepdims=True), 1e-12), np.float32)
 
-    def scores(self, ids: Numbers, mask: Numbers, kinds: Numbers) -> Floats:
-        """A score for each pair of texts."""
-        found = self._run(ids=ids, mask=mask, kinds=kinds)
-        if (self._ours and self._outputs != ["scores"]) or found.ndim != 2 or found.shape[1] > _FEW:
-            raise CitewellError(f"{self._folder} holds no cross-encoder: it gives no score for a pair of texts")
-        return found[:, -1] - found[:, 0] if found.shape[1] > 1 else found[:, 0]
+    def scores(self, ids: TokenIds, mask: TokenIds, kinds: TokenIds) -> Float32Array:
+        """One score per pair of texts."""
+        output = self._run(ids=ids, mask=mask, kinds=kinds)
+        if (self._ours and self._outputs != ["scores"]) or output.ndim != 2 or output.shape[1] > _MAX_SCORES:
+            raise CitewellError(f"{self._folder} is not a cross-encoder: its graph returns no score for a pair of texts")
+        return output[:, -1] - output[:, 0] if output.shape[1] > 1 else output[:, 0]
 
-    def _run(self, **inputs: Numbers) -> Floats:
+    def _run(self, **inputs: TokenIds) -> Float32Array:
         if self._ours:
-            given = {name: value for name, value in inputs.items() if name in self._names}
+            named = {name: value for name, value in inputs.items() if name in self._names}
         else:
-            given = {_THEIRS[name]: value.astype(np.int64) for name, value in inputs.items() if _THEIRS[name] in self._names}
+            named = {
+                _HUGGING_FACE_NAMES[name]: value.astype(np.int64)
+                for name, value in inputs.items()
+                if _HUGGING_FACE_NAMES[name] in self._names
+            }
         chosen = "sentence_embedding" if "sentence_embedding" in self._outputs else self._outputs[0]
-        found: Floats = self._session.run([chosen], given)[0]
-        return found
+        output: Float32Array = self._session.run([chosen], named)[0]
+        return output
 
 
 def by_first_token(folder: Path) -> bool:
-    """Whether sentence-transformers has left word that a text's vector is that of its first token."""
+    """Whether the vector of a text is that of its first token, according to sentence-transformers' pooling settings."""
     path = folder / weights.POOLING
     return path.is_file() and bool(json.loads(path.read_text("utf-8")).get("pooling_mode_cls_token"))
 
 
 def tokenizer(folder: Path) -> Any:
-    """The tokeniser in a model's folder, without the padding and truncation that its file may bake in."""
+    """The tokeniser in a model's folder, without the padding and truncation that its file may set."""
     from tokenizers import Tokenizer
 
-    found = Tokenizer.from_file(str(folder / TOKENIZER))
-    found.no_padding()
-    found.no_truncation()
-    return found
+    result = Tokenizer.from_file(str(folder / TOKENIZER))
+    result.no_padding()
+    result.no_truncation()
+    return result
 
 
-def by_length(lengths: Sequence[int], tokens: int) -> Iterator[npt.NDArray[np.int64]]:
-    """The places of texts in batches of about so many tokens, padding counted; the longest texts first."""
+def by_length(lengths: Sequence[int], tokens: int) -> Iterator[IntArray]:
+    """The positions of texts in batches of about `tokens` tokens, padding included; longest texts first."""
     order = np.argsort([-length for length in lengths], kind="stable")
     start = 0
     while start < len(order):

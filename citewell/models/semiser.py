@@ -1,7 +1,7 @@
-"""SEMISER (Pappas, Stavropoulos and Androutsopoulos 2020) as it is served, by numpy alone: two vectors a text.
+"""SEMISER (Pappas, Stavropoulos and Androutsopoulos 2020), served with numpy: two vectors per text.
 
-Two convolutions over three words put the vectors of words into their context; self-attention, one for sentences and one for
-questions, makes two vectors of a text. A question and a sentence are as near as the nearest two of their vectors. A model is a
+Two convolutions over three words put word vectors into context; self-attention, one for sentences and one for queries, pools
+them into two vectors per text. The similarity of a query and a sentence is the highest cosine of their vectors. A model is a
 folder with ``words.npz`` and ``network.npz`` (`citewell.train.semiser` trains it).
 """
 
@@ -12,20 +12,17 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from citewell.models.onnx import by_length
-from citewell.models.word_networks import Weights, convolved, dense, folder_of, read_network, unit
-from citewell.models.word_vectors import WordVectors, side_by_side
+from citewell.models.word_networks import Weights, convolve, dense, model_folder, normalise, read_network
+from citewell.models.word_vectors import WordVectors, pad_rows
+from citewell.types import Float32Array, IntArray
 
 VIEWS = 2
-"""Vectors of a text."""
-NOWHERE = -1e9
-"""What a place without a word counts for in attention."""
+"""Vectors per text."""
+MASKED = -1e9
+"""The attention logit of a position without a word."""
 _BATCH_WORDS = 16384
-
-Numbers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float32]
 
 
 class Semiser:
@@ -42,40 +39,40 @@ class Semiser:
     def dimensions(self) -> int:
         return int(self._network["context2.bias"].shape[0])
 
-    def sentences(self, texts: Sequence[str]) -> Floats:
-        """The two vectors of each sentence, at length 1; both are 0 where it has no word."""
-        return self._encoded(texts, "sentence")
+    def sentences(self, texts: Sequence[str]) -> Float32Array:
+        """The two vectors of each sentence, at length 1; both are 0 if it has no known word."""
+        return self._encode(texts, "sentence")
 
-    def question(self, text: str) -> Floats:
-        """The two vectors of a question."""
-        found: Floats = self._encoded([text], "question")[0]
-        return found
+    def query(self, text: str) -> Float32Array:
+        """The two vectors of a query."""
+        vectors: Float32Array = self._encode([text], "question")[0]
+        return vectors
 
-    def _encoded(self, texts: Sequence[str], side: str) -> Floats:
-        read = self._words.read(texts)
-        found = np.zeros((len(texts), VIEWS, self.dimensions), np.float32)
-        for places in by_length([len(each) for each in read], _BATCH_WORDS):
-            found[places] = self._views(side_by_side([read[place] for place in places.tolist()]), side)
-        return found
+    def _encode(self, texts: Sequence[str], side: str) -> Float32Array:
+        words = self._words.read(texts)
+        vectors = np.zeros((len(texts), VIEWS, self.dimensions), np.float32)
+        for places in by_length([len(each) for each in words], _BATCH_WORDS):
+            vectors[places] = self._views(pad_rows([words[place] for place in places.tolist()]), side)
+        return vectors
 
-    def _views(self, ids: Numbers, side: str) -> Floats:
-        there = (ids > 0)[..., None]
+    def _views(self, ids: IntArray, side: str) -> Float32Array:
+        present = (ids > 0)[..., None]
         words = self._words.vectors[self._words.rows(ids)]
         for layer in ("context1", "context2"):
-            words = np.tanh(convolved(words, self._network, layer)) * there
-        told = dense(np.tanh(dense(words, self._network, f"{side}1")), self._network, f"{side}2")
-        told = np.where(there, told, np.float32(NOWHERE))
-        raised = np.exp(told - told.max(axis=1, keepdims=True)) * there
-        shares = raised / np.maximum(raised.sum(axis=1, keepdims=True), np.float32(1e-9))
-        return unit(np.swapaxes(shares, 1, 2) @ words)
+            words = np.tanh(convolve(words, self._network, layer)) * present
+        logits = dense(np.tanh(dense(words, self._network, f"{side}1")), self._network, f"{side}2")
+        logits = np.where(present, logits, np.float32(MASKED))
+        exponentials = np.exp(logits - logits.max(axis=1, keepdims=True)) * present
+        attention = exponentials / np.maximum(exponentials.sum(axis=1, keepdims=True), np.float32(1e-9))
+        return normalise(np.swapaxes(attention, 1, 2) @ words)
 
 
-def nearness(question: Floats, sentences: Floats) -> Floats:
-    """The highest of the cosines of a question's two vectors and those of each sentence."""
-    return np.asarray((sentences @ question.T).max(axis=(1, 2)), np.float32)
+def max_cosine(query: Float32Array, sentences: Float32Array) -> Float32Array:
+    """The highest cosine of a query's two vectors with those of each sentence."""
+    return np.asarray((sentences @ query.T).max(axis=(1, 2)), np.float32)
 
 
 @lru_cache(maxsize=2)
 def load(name: str) -> Semiser:
     """The model called `name`."""
-    return Semiser.read(folder_of(name, "semiser"))
+    return Semiser.read(model_folder(name, "semiser"))

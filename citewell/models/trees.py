@@ -1,8 +1,8 @@
-"""Gradient-boosted trees as arrays: scores, and what each feature adds to them, by numpy alone.
+"""Gradient-boosted trees as arrays, served with numpy: scores, and the contribution of each feature.
 
-The trees are LightGBM's (`citewell.train.ltr` brings them here); whoever ranks needs neither it nor its start-up time.
-A feature's share of a score is the sum, over the nodes of the path that ask for it, of how far the answer moves the mean of the
-training rows below (Saabas 2014).
+LightGBM trains them (`citewell.train.ltr`); ranking needs neither LightGBM nor its start-up time. The contribution of a feature
+is the sum, over the nodes on the path that split on it, of the change in the mean value of the training rows below (Saabas
+2014).
 """
 
 from __future__ import annotations
@@ -15,80 +15,82 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from citewell.types import Float64Array, Mask
 
-_PARTS = ("feature", "threshold", "left", "right", "value", "missing_left", "missing_counts", "roots")
+_ARRAYS = ("feature", "threshold", "left", "right", "value", "missing_left", "missing_counts", "roots")
 
 
 @dataclass(frozen=True)
 class Trees:
-    """All nodes of all trees behind one another; a leaf is its own left and right."""
+    """The nodes of all trees in one array; a leaf is its own left and right child."""
 
     names: tuple[str, ...]
-    """The features, by column."""
+    """The features, one per column."""
     feature: npt.NDArray[np.int32]
-    threshold: Floats
+    threshold: Float64Array
     left: npt.NDArray[np.int32]
     right: npt.NDArray[np.int32]
-    value: Floats
-    """Of a leaf what it adds to the score; of any other node the mean of what lies below."""
-    missing_left: npt.NDArray[np.bool_]
-    """Where a value that is missing goes."""
-    missing_counts: npt.NDArray[np.bool_]
-    """Whether missing is told from 0 at all."""
+    value: Float64Array
+    """For a leaf, what it adds to the score; for other nodes, the mean of the values below."""
+    missing_left: Mask
+    """Whether a missing value goes left."""
+    missing_counts: Mask
+    """Whether a missing value is distinguished from 0."""
     roots: npt.NDArray[np.int32]
 
     @classmethod
     def load(cls, path: Path) -> Trees:
-        with np.load(path, allow_pickle=False) as found:
-            return cls(tuple(found["names"].tolist()), **{part: found[part] for part in _PARTS})
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(tuple(arrays["names"].tolist()), **{part: arrays[part] for part in _ARRAYS})
 
     def save(self, path: Path) -> None:
-        np.savez_compressed(path, names=np.array(self.names), **{part: getattr(self, part) for part in _PARTS})
+        np.savez_compressed(path, names=np.array(self.names), **{part: getattr(self, part) for part in _ARRAYS})
 
     @classmethod
     def of_lightgbm(cls, dumped: Mapping[str, Any]) -> Trees:
-        """From what LightGBM's ``dump_model`` gives."""
-        columns: dict[str, list[Any]] = {part: [] for part in _PARTS}
+        """Convert the output of LightGBM's ``dump_model``."""
+        columns: dict[str, list[Any]] = {part: [] for part in _ARRAYS}
         for tree in dumped["tree_info"]:
-            columns["roots"].append(_lay_down(tree["tree_structure"], columns))
+            columns["roots"].append(_flatten(tree["tree_structure"], columns))
         kinds = {"threshold": np.float64, "value": np.float64, "missing_left": np.bool_, "missing_counts": np.bool_}
         arrays: dict[str, Any] = {part: np.array(values, kinds.get(part, np.int32)) for part, values in columns.items()}
         return cls(tuple(dumped["feature_names"]), **arrays)
 
-    def scores(self, rows: Floats) -> Floats:
+    def scores(self, rows: Float64Array) -> Float64Array:
         """The score of each row of features."""
         at = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
         while True:
             below = self._step(rows, at)
             if (below == at).all():
-                found: Floats = self.value[at].sum(axis=1)
-                return found
+                scores: Float64Array = self.value[at].sum(axis=1)
+                return scores
             at = below
 
-    def shares(self, rows: Floats) -> Floats:
-        """What each feature adds to the score of each row, beyond what all rows have."""
-        found = np.zeros((len(rows), len(self.names)))
+    def contributions(self, rows: Float64Array) -> Float64Array:
+        """The contribution of each feature to the score of each row, relative to the mean score."""
+        contributions = np.zeros((len(rows), len(self.names)))
         at = np.broadcast_to(self.roots, (len(rows), len(self.roots)))
         owners = np.broadcast_to(np.arange(len(rows))[:, None], at.shape)
         while True:
             below = self._step(rows, at)
             moved = below != at
             if not moved.any():
-                return found
-            np.add.at(found, (owners[moved], self.feature[at[moved]]), self.value[below[moved]] - self.value[at[moved]])
+                return contributions
+            np.add.at(contributions, (owners[moved], self.feature[at[moved]]), self.value[below[moved]] - self.value[at[moved]])
             at = below
 
-    def _step(self, rows: Floats, at: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    shares = contributions
+
+    def _step(self, rows: Float64Array, at: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         values = np.take_along_axis(rows, self.feature[at], axis=1)
-        absent = np.isnan(values)
-        counts = absent & self.missing_counts[at]
-        goes_left = np.where(counts, self.missing_left[at], np.where(absent, 0.0, values) <= self.threshold[at])
+        missing = np.isnan(values)
+        counted = missing & self.missing_counts[at]
+        goes_left = np.where(counted, self.missing_left[at], np.where(missing, 0.0, values) <= self.threshold[at])
         return np.where(goes_left, self.left[at], self.right[at]).astype(np.int32)
 
 
-def _lay_down(node: Mapping[str, Any], columns: dict[str, list[Any]]) -> int:
-    """Put a node and all below it into the columns; returns its place."""
+def _flatten(node: Mapping[str, Any], columns: dict[str, list[Any]]) -> int:
+    """Append a node and its subtree to the columns; returns its position."""
     place = len(columns["feature"])
     leaf = "leaf_value" in node
     for part, value in (
@@ -103,7 +105,7 @@ def _lay_down(node: Mapping[str, Any], columns: dict[str, list[Any]]) -> int:
         columns[part].append(value)
     if not leaf:
         if node["decision_type"] != "<=":
-            raise ValueError("only splits of numbers can be laid down")
-        columns["left"][place] = _lay_down(node["left_child"], columns)
-        columns["right"][place] = _lay_down(node["right_child"], columns)
+            raise ValueError("only numerical splits are supported")
+        columns["left"][place] = _flatten(node["left_child"], columns)
+        columns["right"][place] = _flatten(node["right_child"], columns)
     return place

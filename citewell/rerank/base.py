@@ -67,4 +67,4 @@ class ModelReranker(TopReranker):
     def requirements(self) -> Sequence[Requirement]:
         folder = weights.folder(self.model)
         installed = (folder / MODEL).is_file() or hugging_face.is_layout(folder)
-        return [Weights(self.model, weights.version(self.model) if installed else "")]
+        return [Weights(self.model, weights.fingerprint(self.model) if installed else "")]

@@ -10,7 +10,7 @@ import numpy as np
 
 from citewell.collection.interface import Collection
 from citewell.models import joint_snippets, weights
-from citewell.models.joint_snippets import against_candidates
+from citewell.models.joint_snippets import standardise
 from citewell.models.word_networks import available
 from citewell.papers import Ranking
 from citewell.pipeline.contract import Requirement, Weights
@@ -32,7 +32,7 @@ class JointSnippets(TopReranker):
     label: ClassVar[str] = "JPDRMM score"
 
     def requirements(self) -> Sequence[Requirement]:
-        return [Weights(self.model, weights.version(self.model) if available(self.model) else "")]
+        return [Weights(self.model, weights.fingerprint(self.model) if available(self.model) else "")]
 
     def compute_scores(self, request: Request, papers: PaperNumbers) -> Float32Array:
         texts = list(title_and_sentences(request.collection, papers.tolist()).values())
@@ -50,7 +50,7 @@ class JointSnippets(TopReranker):
     def _bm25(self, request: Request, papers: PaperNumbers) -> Float32Array:
         """BM25's scores of papers, relative to those of its top papers."""
         top = request.memo(self.key, "BM25 scores", lambda: BM25(size=self.depth).retrieve(request).scores)
-        return against_candidates(np.nan_to_num(BM25().score(request, papers)), top)
+        return standardise(np.nan_to_num(BM25().score(request, papers)), top)
 
     def _sentence_scores(self, request: Request) -> dict[int, Float64Array]:
         """The scores of the sentences of each paper that the model has read."""

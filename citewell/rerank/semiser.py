@@ -26,7 +26,7 @@ class SemiserSentences(Reranker):
     """How many of the top papers are re-ranked; with 0 all keep their order."""
 
     def requirements(self) -> Sequence[Requirement]:
-        return [Weights(self.model, weights.version(self.model) if available(self.model) else "")]
+        return [Weights(self.model, weights.fingerprint(self.model) if available(self.model) else "")]
 
     def rerank(self, request: Request, ranking: Ranking) -> Ranking:
         if not self.depth:

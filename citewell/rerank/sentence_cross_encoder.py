@@ -37,7 +37,7 @@ class SentenceCrossEncoder:
     """How much it counts that a sentence is at the start."""
 
     def requirements(self) -> Sequence[Requirement]:
-        return [Weights(name, weights.version(name)) for name in (self.encoder, self.model)]
+        return [Weights(name, weights.fingerprint(name)) for name in (self.encoder, self.model)]
 
     def scores(self, request: Request, ranking: SentenceRanking, near: Float64Array, most: int) -> Float64Array:
         """The scores of ranked sentences, `near` being those by vectors: sentences of full texts anew, `most` of them read."""

@@ -62,7 +62,7 @@ class Dense(Retriever):
     def requirements(self) -> Sequence[Requirement]:
         installed = encoder.available(self.encoder)
         # An encoder that comes as a Python package has no folder of weights: its name tells it apart.
-        fingerprint = (weights.version(self.encoder) or self.encoder) if installed else ""
+        fingerprint = (weights.fingerprint(self.encoder) or self.encoder) if installed else ""
         return [Vectors(self.encoder, self.text), Weights(self.encoder, fingerprint)]
 
     def retrieve(self, request: Request) -> Ranking:
@@ -110,7 +110,7 @@ class Dense(Retriever):
 
     def _encoded(self, query: Query) -> Float32Array:
         model = encoder.load(self.encoder)
-        if isinstance(model, encoder.ReadsQueries):
+        if isinstance(model, encoder.QueryEncoder):
             return model.query(_parts(query, self.form))
         vector: Float32Array = model.encode([_query_text(query, self.form)])[0]
         return vector

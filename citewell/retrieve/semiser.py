@@ -9,7 +9,7 @@ import numpy as np
 
 from citewell.errors import CitewellError
 from citewell.models import semiser, weights
-from citewell.models.semiser import nearness
+from citewell.models.semiser import max_cosine
 from citewell.models.word_networks import available
 from citewell.papers import Ranking, Reason
 from citewell.pipeline.contract import Explanations, Requirement, Retriever, SentenceModel, Weights
@@ -29,10 +29,11 @@ class Semiser(Retriever):
     size: int = 1000
 
     def requirements(self) -> Sequence[Requirement]:
-        return [SentenceModel(self.model), Weights(self.model, weights.version(self.model) if available(self.model) else "")]
+        fingerprint = weights.fingerprint(self.model) if available(self.model) else ""
+        return [SentenceModel(self.model), Weights(self.model, fingerprint)]
 
     def retrieve(self, request: Request) -> Ranking:
-        question = semiser.load(self.model).question(request.query.text())
+        question = semiser.load(self.model).query(request.query.text())
         stored = request.collection.sentence_embeddings(self.model)
         if stored is None:
             raise CitewellError(
@@ -40,7 +41,7 @@ class Semiser(Retriever):
                 " Run 'citewell library encode --pipeline NAME' with the name of your pipeline."
             )
         batches = (
-            nearness(question, stored.vectors[at : at + _BATCH].astype(np.float32))
+            max_cosine(question, stored.vectors[at : at + _BATCH].astype(np.float32))
             for at in range(0, len(stored.vectors), _BATCH)
         )
         cosines = np.concatenate([np.zeros(0, np.float32), *batches])
@@ -72,7 +73,7 @@ def sentence_scores(request: Request, model: str, papers: Sequence[int]) -> dict
         sentences = request.collection.sentences(new)
         encoder = semiser.load(model)
         vectors = encoder.sentences([sentence.text for here in sentences.values() for sentence in here])
-        cosines = nearness(encoder.question(request.query.text()), vectors).astype(np.float64)
+        cosines = max_cosine(encoder.query(request.query.text()), vectors).astype(np.float64)
         parts = np.split(cosines, np.cumsum([len(here) for here in sentences.values()])[:-1])
         scores.update(zip(sentences, parts, strict=True))
     return {number: scores[number] for number in papers}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from citewell.models import encoder
-from citewell.models.encoder import ReadsPapers
+from citewell.models.encoder import PaperEncoder
 from citewell.models.inputs import PaperText
 from citewell.papers import Ranking
 from citewell.pipeline.contract import Explanations
@@ -54,7 +54,7 @@ class Sentences(Dense):
     def cosines(self, request: Request, texts: Sequence[str]) -> Float32Array:
         """How near some texts are to the query, encoded now."""
         model = encoder.load(self.encoder)
-        if isinstance(model, ReadsPapers):
+        if isinstance(model, PaperEncoder):
             return model.papers([PaperText(abstract=text) for text in texts]) @ self.query_vector(request)
         return model.encode(texts) @ self.query_vector(request)
 

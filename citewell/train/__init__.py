@@ -1,1 +1,1 @@
-"""Training: from a library to models that `citewell.retrieve` serves. Nothing else may import gensim or torch."""
+"""Training of models, from data sets and libraries. Only this package imports torch and gensim."""

@@ -1,4 +1,4 @@
-"""BERT in torch, as small as it can be: the weights' names and numbers are Hugging Face's, so that files go in and out."""
+"""BERT in torch. Parameters have Hugging Face's names and shapes, so that weight files are compatible."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class _Attention(nn.Module):
             self.self[name](hidden).view(texts, tokens, self._heads, -1).transpose(1, 2) for name in ("query", "key", "value")
         )
         dropout = self._dropout if self.training else 0.0
-        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :], dropout_p=dropout)
-        return found.transpose(1, 2).reshape(texts, tokens, size)
+        output = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :], dropout_p=dropout)
+        return output.transpose(1, 2).reshape(texts, tokens, size)
 
 
 class _Skip(nn.Module):
-    """A dense layer, then what came in is added, and the sum normalised."""
+    """A dense layer, its input added, and the sum normalised."""
 
     def __init__(self, inner: int, size: int, eps: float, dropout: float) -> None:
         super().__init__()
@@ -55,12 +55,12 @@ class _Layer(nn.Module):
     def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
         hidden = self.attention.output(self.attention(hidden, mask), hidden)
         wide = functional.gelu(self.intermediate["dense"](hidden))
-        found: Tensor = self.output(wide, hidden)
-        return found
+        output: Tensor = self.output(wide, hidden)
+        return output
 
 
 class Bert(nn.Module):
-    """Token numbers to token vectors."""
+    """Token ids to token vectors."""
 
     def __init__(self, config: dict[str, Any], dropout: float = 0.1) -> None:
         super().__init__()
@@ -80,9 +80,9 @@ class Bert(nn.Module):
 
     @property
     def layers(self) -> nn.ModuleList:
-        found = self.encoder["layer"]
-        assert isinstance(found, nn.ModuleList)
-        return found
+        layers = self.encoder["layer"]
+        assert isinstance(layers, nn.ModuleList)
+        return layers
 
     def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor | None = None, places: Tensor | None = None) -> Tensor:
         places = torch.arange(ids.shape[1], device=ids.device) if places is None else places
@@ -95,27 +95,27 @@ class Bert(nn.Module):
 
 
 def mean_vector(hidden: Tensor, mask: Tensor) -> Tensor:
-    """The mean of the token vectors of each text, at length 1."""
+    """The mean token vector of each text, at length 1."""
     weights = mask.to(hidden.dtype)[:, :, None]
     mean = (hidden * weights).sum(1).float() / weights.sum(1).float().clamp(min=1)
     return functional.normalize(mean, dim=1)
 
 
 def read_bert(folder: Path, dropout: float = 0.1) -> Bert:
-    """The weights in a folder of Hugging Face's layout."""
+    """Load the weights in a folder in Hugging Face's layout."""
     from safetensors.torch import load_file
 
     config = json.loads((folder / CONFIG).read_text("utf-8"))
     bert = Bert(config, dropout)
     weights = {name.removeprefix("bert."): value.float() for name, value in load_file(folder / WEIGHTS).items()}
-    absent, _ = bert.load_state_dict(weights, strict=False)
-    if absent:
-        raise ValueError(f"{folder} lacks the weights {', '.join(absent[:3])}")
+    missing, _ = bert.load_state_dict(weights, strict=False)
+    if missing:
+        raise ValueError(f"{folder} lacks the weights {', '.join(missing[:3])}")
     return bert
 
 
 def write_bert(bert: Bert, folder: Path, extra: dict[str, Tensor] | None = None) -> None:
-    """Weights at half precision, and their description, in Hugging Face's layout."""
+    """Write half-precision weights and config.json in Hugging Face's layout."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""What a folder of trained weights says of itself: recipe, budgets, pairs of each set; and the card of what is made of them.
+"""The records in a folder of trained weights (recipe, token budgets, pairs per set), and the card of the served model.
 
-Only numpy is needed.
+Needs only numpy.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from citewell import __version__
+from citewell.files import write_atomically
 from citewell.models.inputs import Inputs
 from citewell.train.curve import dev_figures
 from citewell.train.packs import SPLITS, TASKS, Arrays
@@ -23,8 +24,8 @@ TOKENIZER = "tokenizer.json"
 LICENCE = "Apache-2.0"
 
 
-def write_about(folder: Path, inputs: Inputs, recipe: Mapping[str, Any], arrays: Arrays, base: Path) -> None:
-    """Leave beside the weights what they were made of, and the tokeniser of the weights that they started from."""
+def write_record(folder: Path, inputs: Inputs, recipe: Mapping[str, Any], arrays: Arrays, base: Path) -> None:
+    """Write the recipe, the sets and the tokeniser next to the trained weights."""
     inputs.write(folder)
     if (base / TOKENIZER).exists():
         shutil.copyfile(base / TOKENIZER, folder / TOKENIZER)
@@ -33,7 +34,7 @@ def write_about(folder: Path, inputs: Inputs, recipe: Mapping[str, Any], arrays:
 
 
 def write_card(weights: Path, target: Path, what: str) -> None:
-    """The card of a model that is served from `target`, of what is known in the folder of its weights."""
+    """Write the card of the model served from `target`, from the records in the folder of its weights."""
     card = {
         "what": what,
         "recipe": _read(weights / RECIPE),
@@ -46,24 +47,22 @@ def write_card(weights: Path, target: Path, what: str) -> None:
 
 
 def pairs_by_set(arrays: Arrays) -> dict[str, dict[str, int]]:
-    """Of each set and task how many questions with one of their answers there are to train on."""
+    """The number of training pairs (a query and a relevant paper) per set and task."""
     counts = np.diff(arrays["question_wanted_at"])
     train = arrays["question_split"] == SPLITS.index("train")
-    found: dict[str, dict[str, int]] = {}
+    pairs: dict[str, dict[str, int]] = {}
     for place, name in enumerate(arrays["sets"].tolist()):
         for at, task in enumerate(TASKS):
             for sentences, kind in enumerate(("", " sentences")):
                 here = (arrays["question_set"] == place) & (arrays["question_task"] == at)
                 here &= (arrays["question_sentences"] == sentences) & train
                 if here.any():
-                    found.setdefault(name, {})[f"{task}{kind}"] = int(counts[here].sum())
-    return found
+                    pairs.setdefault(name, {})[f"{task}{kind}"] = int(counts[here].sum())
+    return pairs
 
 
 def write_json(path: Path, value: Any) -> None:
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    part.rename(path)
+    write_atomically(path, (json.dumps(value, indent=1) + "\n").encode(), durable=False)
 
 
 def _read(path: Path) -> Any:

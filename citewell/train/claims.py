@@ -1,9 +1,8 @@
-"""Training the model of sentences that call for a citation (`citewell.models.claims`), on a CPU, in minutes.
+"""Trains the citation-worthiness model (`citewell.models.claims`), on a CPU, in minutes.
 
-The weights of words are those of a logistic regression over all of them, found by L-BFGS. The trees that correct it are
-LightGBM's. They learn from sums of weights that were learned from the other half of the papers: of sentences that the weights
-were made for, their sum would look better than it is. A share of the paragraphs is read as if their section were not known, as
-that of a pasted text is not.
+Word weights come from a logistic regression, fitted by L-BFGS; LightGBM's trees correct it. The trees are trained on
+cross-fitted sums: word weights learned from the other half of the papers, because on their own training sentences the sums look
+better than they are. For a share of the paragraphs the section is hidden, as it is for pasted text.
 """
 
 from __future__ import annotations
@@ -18,149 +17,170 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from citewell import __version__
 from citewell.errors import CitewellError
 from citewell.evaluate.claims import Marked, best_threshold, figures, passages, thought, threshold_for
 from citewell.evaluate.sets import DataSet
-from citewell.models.claims import FEATURES, LONGEST, THRESHOLDS, TREES, WORDS, Claims, kind_of, packed, places, table, unpacked
+from citewell.models.claims import (
+    FEATURES,
+    MAX_CHARACTERS,
+    THRESHOLDS,
+    TREES,
+    WORDS,
+    Claims,
+    buckets,
+    dequantise,
+    feature_table,
+    quantise,
+    section_kind,
+)
 from citewell.models.trees import Trees
+from citewell.progress import SILENT, Progress
 from citewell.text.citation_removal import remove_citations
 from citewell.train.card import CARD, LICENCE, write_json
-from citewell.train.monitoring import Unwatched, Watcher
 from citewell.train.recipe import ClaimsRecipe
+from citewell.types import Float64Array, IntArray, Mask
 
-_HALVES = 2
-
-Floats = npt.NDArray[np.float64]
+_FOLDS = 2
 
 
 @dataclass
-class Lesson:
-    """Every sentence of some passages, those of one passage behind one another."""
+class LabelledSentences:
+    """The sentences of some paragraphs, paragraph by paragraph."""
 
-    said: list[list[str]]
-    """Of each passage its sentences, without citations."""
+    sentences: list[list[str]]
+    """The sentences of each paragraph, without citations."""
     kinds: list[str]
-    cites: Floats
-    taught: npt.NDArray[np.bool_]
-    """Which sentences are learned from; the others are neighbours."""
-    halves: npt.NDArray[np.int64]
-    """In which half the paper of each is."""
-    words: Any
-    """The table of which words each has (scipy's CSR)."""
+    cites: Float64Array
+    labelled: Mask
+    """Which sentences have a label; the others are only neighbours."""
+    folds: IntArray
+    """The fold of each sentence's paper."""
+    term_matrix: Any
+    """The terms of each sentence (scipy CSR)."""
 
     @classmethod
-    def of(cls, found: Sequence[Marked], recipe: ClaimsRecipe) -> Lesson:
+    def of(cls, paragraphs: Sequence[Marked], recipe: ClaimsRecipe) -> LabelledSentences:
         random = np.random.default_rng(recipe.seed)
-        said = [[remove_citations(sentence[:LONGEST]) for sentence in each.passage.sentences] for each in found]
-        kinds = ["" if random.random() < recipe.unsectioned else kind_of(each.passage.section) for each in found]
-        sizes = [len(each) for each in said]
+        sentences = [
+            [remove_citations(sentence[:MAX_CHARACTERS]) for sentence in each.passage.sentences] for each in paragraphs
+        ]
+        kinds = ["" if random.random() < recipe.unsectioned else section_kind(each.passage.section) for each in paragraphs]
+        sizes = [len(each) for each in sentences]
         return cls(
-            said,
+            sentences,
             kinds,
-            np.concatenate([each.cites for each in found]).astype(float),
-            np.concatenate([each.judged for each in found]),
-            np.repeat([crc32(each.paper.encode()) % _HALVES for each in found], sizes),
-            _rows(said, kinds, recipe.buckets),
+            np.concatenate([each.cites for each in paragraphs]).astype(float),
+            np.concatenate([each.judged for each in paragraphs]),
+            np.repeat([crc32(each.paper.encode()) % _FOLDS for each in paragraphs], sizes),
+            _term_matrix(sentences, kinds, recipe.buckets),
         )
 
-    def table(self, summed: Floats) -> Floats:
-        """What the trees go by."""
-        parts = np.split(summed, np.cumsum([len(each) for each in self.said])[:-1])
-        return np.concatenate([table(said, part, kind) for said, part, kind in zip(self.said, parts, self.kinds, strict=True)])
+    def table(self, word_sums: Float64Array) -> Float64Array:
+        """The features of the trees."""
+        parts = np.split(word_sums, np.cumsum([len(each) for each in self.sentences])[:-1])
+        return np.concatenate(list(map(feature_table, self.sentences, parts, self.kinds)))
 
 
-def train(recipe: ClaimsRecipe, sets: Sequence[Path], out: Path, watcher: Watcher | None = None) -> dict[str, Any]:
-    """Learn from the train years of sets, choose by their dev years, write the model; says what came of it."""
+def train(recipe: ClaimsRecipe, sets: Sequence[Path], out: Path, progress: Progress = SILENT) -> dict[str, Any]:
+    """Train on the train years of sets, choose thresholds on their dev years, and write the model; returns a summary."""
     started = time.monotonic()
     if find_spec("lightgbm") is None:
         raise CitewellError(f"the recipe {recipe.name!r} needs lightgbm; install it with: pip install 'citewell[train]'")
     datasets = [DataSet.open(folder) for folder in sets]
     if not datasets:
         raise CitewellError("name the sets to train on: --set DIR")
-    watcher = watcher or Unwatched()
-    watcher.training(2 * len(datasets) + _HALVES + 2)
-    taught = {each.name: _years(each, range(each.split("dev").links_until or 0, 0, -1), watcher) for each in datasets}
-    dev = {each.name: _years(each, each.years["dev"], watcher) for each in datasets}
-    lesson, exam = (Lesson.of([each for part in parts.values() for each in part], recipe) for parts in (taught, dev))
+    progress.start("training", 2 * len(datasets) + _FOLDS + 2, "steps")
+    train_parts = {
+        each.name: _read_years(each, range(each.split("dev").links_until or 0, 0, -1), progress) for each in datasets
+    }
+    dev_parts = {each.name: _read_years(each, each.years["dev"], progress) for each in datasets}
+    train_data, dev_data = (
+        LabelledSentences.of([each for part in parts.values() for each in part], recipe) for parts in (train_parts, dev_parts)
+    )
     out.mkdir(parents=True, exist_ok=True)
-    weights, bias = _logistic(lesson, lesson.taught, recipe)
-    watcher.trained(1)
-    codes, scale = packed(weights)
+    weights, bias = _fit_logistic(train_data, train_data.labelled, recipe)
+    progress.advance()
+    codes, scale = quantise(weights)
     np.savez_compressed(out / WORDS, codes=codes, scale=scale, bias=bias)
-    summed = exam.words @ unpacked(codes, scale) + bias
-    trees, rounds = _corrected(lesson, _by_halves(lesson, recipe, watcher), exam, summed, recipe)
+    word_sums = dev_data.term_matrix @ dequantise(codes, scale) + bias
+    trees, rounds = _fit_trees(train_data, _cross_fit(train_data, recipe, progress), dev_data, word_sums, recipe)
     trees.save(out / TREES)
-    watcher.trained(1)
-    figures = _chosen(recipe, dev, out)
-    counts = {name: _counted(found) for name, found in taught.items()}
+    progress.advance()
+    figures = _choose_thresholds(recipe, dev_parts, out)
+    counts = {name: _count(paragraphs) for name, paragraphs in train_parts.items()}
     _write_card(recipe, counts, rounds, figures, out)
     return {"recipe": recipe.name, "out": str(out), "dev": figures, "seconds": round(time.monotonic() - started, 1)}
 
 
-def _years(dataset: DataSet, years: Sequence[int] | range, watcher: Watcher) -> list[Marked]:
-    found = list(passages(dataset, years))
-    watcher.trained(1)
-    if not _counted(found)["cite"]:
-        raise CitewellError(f"{dataset.folder} has no paragraph that cites in the years {min(years)} to {max(years)}")
-    return found
+def _read_years(dataset: DataSet, years: Sequence[int] | range, progress: Progress) -> list[Marked]:
+    paragraphs = list(passages(dataset, years))
+    progress.advance()
+    if not _count(paragraphs)["cite"]:
+        raise CitewellError(f"{dataset.folder} has no paragraph with a citation in the years {min(years)} to {max(years)}")
+    return paragraphs
 
 
-def _counted(found: Sequence[Marked]) -> dict[str, int]:
+def _count(paragraphs: Sequence[Marked]) -> dict[str, int]:
     return {
-        "paragraphs": len(found),
-        "sentences": sum(int(each.judged.sum()) for each in found),
-        "cite": sum(int((each.judged & each.cites).sum()) for each in found),
+        "paragraphs": len(paragraphs),
+        "sentences": sum(int(each.judged.sum()) for each in paragraphs),
+        "cite": sum(int((each.judged & each.cites).sum()) for each in paragraphs),
     }
 
 
-def _rows(said: Sequence[Sequence[str]], kinds: Sequence[str], size: int) -> Any:
+def _term_matrix(sentences: Sequence[Sequence[str]], kinds: Sequence[str], size: int) -> Any:
     from scipy.sparse import csr_matrix
 
-    at = [places(sentence, kind, size) for each, kind in zip(said, kinds, strict=True) for sentence in each]
+    at = [buckets(sentence, kind, size) for each, kind in zip(sentences, kinds, strict=True) for sentence in each]
     counts = np.array([len(each) for each in at])
     values = np.repeat(1 / np.sqrt(np.maximum(1, counts)), counts).astype(np.float32)
     return csr_matrix((values, np.concatenate(at), np.concatenate([[0], np.cumsum(counts)])), shape=(len(at), size))
 
 
-def _by_halves(lesson: Lesson, recipe: ClaimsRecipe, watcher: Watcher) -> Floats:
-    """Of every sentence the sum of weights that were learned from the other half of the papers."""
-    found = np.zeros(len(lesson.cites))
-    for half in range(_HALVES):
-        weights, bias = _logistic(lesson, lesson.taught & (lesson.halves != half), recipe)
-        own = lesson.halves == half
-        found[own] = lesson.words[own] @ weights + bias
-        watcher.trained(1)
-    return found
+def _cross_fit(train_data: LabelledSentences, recipe: ClaimsRecipe, progress: Progress) -> Float64Array:
+    """The linear score of every sentence, with word weights learned from the other fold."""
+    sums = np.zeros(len(train_data.cites))
+    for fold in range(_FOLDS):
+        weights, bias = _fit_logistic(train_data, train_data.labelled & (train_data.folds != fold), recipe)
+        own = train_data.folds == fold
+        sums[own] = train_data.term_matrix[own] @ weights + bias
+        progress.advance()
+    return sums
 
 
-def _logistic(lesson: Lesson, chosen: npt.NDArray[np.bool_], recipe: ClaimsRecipe) -> tuple[Floats, float]:
+def _fit_logistic(data: LabelledSentences, chosen: Mask, recipe: ClaimsRecipe) -> tuple[Float64Array, float]:
     """Weights and bias of a logistic regression on the chosen sentences."""
     from scipy.optimize import minimize
 
-    rows, cites = lesson.words[chosen], lesson.cites[chosen]
-    turned = rows.T.tocsr()
+    rows, cites = data.term_matrix[chosen], data.cites[chosen]
+    transposed = rows.T.tocsr()
 
-    def loss(values: Floats) -> tuple[float, Floats]:
+    def loss(values: Float64Array) -> tuple[float, Float64Array]:
         weights, bias = values[:-1], values[-1]
         sums = rows @ weights.astype(np.float32) + bias
-        wrong = (1 / (1 + np.exp(-sums)) - cites) / max(1, len(cites))
-        lost = float(np.mean(np.logaddexp(0, sums) - cites * sums) + recipe.decay / 2 * weights @ weights)
-        return lost, np.append(turned @ wrong.astype(np.float32) + recipe.decay * weights, wrong.sum())
+        errors = (1 / (1 + np.exp(-sums)) - cites) / max(1, len(cites))
+        cost = float(np.mean(np.logaddexp(0, sums) - cites * sums) + recipe.decay / 2 * weights @ weights)
+        return cost, np.append(transposed @ errors.astype(np.float32) + recipe.decay * weights, errors.sum())
 
     start = np.zeros(rows.shape[1] + 1)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": recipe.steps, "maxcor": 6}).x
-    return found[:-1], float(found[-1])
+    solution = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": recipe.steps, "maxcor": 6}).x
+    return solution[:-1], float(solution[-1])
 
 
-def _corrected(lesson: Lesson, summed: Floats, exam: Lesson, examined: Floats, recipe: ClaimsRecipe) -> tuple[Trees, int]:
-    """The trees, and how many: as long as the dev years gain."""
+def _fit_trees(
+    train_data: LabelledSentences,
+    word_sums: Float64Array,
+    dev_data: LabelledSentences,
+    dev_sums: Float64Array,
+    recipe: ClaimsRecipe,
+) -> tuple[Trees, int]:
+    """The trees, with early stopping on the dev years, and their number."""
     import lightgbm
 
-    numbers = dict(recipe.trees)
-    rounds, patience = int(numbers.pop("rounds")), int(numbers.pop("patience"))
+    parameters = dict(recipe.trees)
+    rounds, patience = int(parameters.pop("rounds")), int(parameters.pop("patience"))
     settings = {
         "objective": "binary",
         "metric": "average_precision",
@@ -168,36 +188,39 @@ def _corrected(lesson: Lesson, summed: Floats, exam: Lesson, examined: Floats, r
         "seed": recipe.seed,
         "deterministic": True,
         "num_threads": 2,
-        **numbers,
+        **parameters,
     }
-    data = lightgbm.Dataset(lesson.table(summed)[lesson.taught], lesson.cites[lesson.taught])
-    held = lightgbm.Dataset(exam.table(examined)[exam.taught], exam.cites[exam.taught], reference=data)
+    train_rows, dev_rows = train_data.labelled, dev_data.labelled
+    train_set = lightgbm.Dataset(train_data.table(word_sums)[train_rows], train_data.cites[train_rows])
+    dev_set = lightgbm.Dataset(dev_data.table(dev_sums)[dev_rows], dev_data.cites[dev_rows], reference=train_set)
     stop = lightgbm.early_stopping(patience, verbose=False)
-    booster = lightgbm.train(settings, data, rounds, valid_sets=[held], callbacks=[stop])
+    booster = lightgbm.train(settings, train_set, rounds, valid_sets=[dev_set], callbacks=[stop])
     best = int(booster.best_iteration or rounds)
-    # Names may hold no space for LightGBM.
+    # LightGBM does not allow spaces in names.
     return Trees.of_lightgbm({**booster.dump_model(num_iteration=best), "feature_names": list(FEATURES)}), best
 
 
-def _chosen(recipe: ClaimsRecipe, dev: Mapping[str, Sequence[Marked]], out: Path) -> dict[str, dict[str, float]]:
-    """Thresholds, chosen on the dev years of the first set and written; the figures of every set there."""
+def _choose_thresholds(
+    recipe: ClaimsRecipe, dev_parts: Mapping[str, Sequence[Marked]], out: Path
+) -> dict[str, dict[str, float]]:
+    """Choose the thresholds on the dev years of the first set and write them; returns the dev measures of every set."""
     model = Claims(out)
-    answers = {name: thought(model, found) for name, found in dev.items()}
-    cites, scores = next(iter(answers.values()))
-    even, sure = best_threshold(cites, scores), threshold_for(cites, scores, recipe.precision)
-    write_json(out / THRESHOLDS, {"even": round(even, 4), "sure": round(sure, 4)})
-    return {name: figures(*answer, model.thresholds) for name, answer in answers.items()}
+    predictions = {name: thought(model, paragraphs) for name, paragraphs in dev_parts.items()}
+    cites, scores = next(iter(predictions.values()))
+    best_f1, high_precision = best_threshold(cites, scores), threshold_for(cites, scores, recipe.precision)
+    write_json(out / THRESHOLDS, {"even": round(best_f1, 4), "sure": round(high_precision, 4)})
+    return {name: figures(*prediction, model.thresholds) for name, prediction in predictions.items()}
 
 
 def _write_card(
     recipe: ClaimsRecipe, counts: dict[str, dict[str, int]], rounds: int, dev: dict[str, dict[str, float]], out: Path
 ) -> None:
     card = {
-        "what": "which sentences call for a citation: weights of words, and trees over their sums and plain counts",
+        "what": "which sentences need a citation: linear word weights, corrected by trees",
         "recipe": msgspec.to_builtins(recipe),
         "sets": counts,
         "trees": rounds,
-        "dev": {name: {measure: round(value, 4) for measure, value in found.items()} for name, found in dev.items()},
+        "dev": {name: {measure: round(value, 4) for measure, value in measures.items()} for name, measures in dev.items()},
         "citewell": __version__,
         "licence": LICENCE,
     }

@@ -1,8 +1,8 @@
-"""The classifier of Nogueira et al.: a BERT that reads query and candidate together and tells whether the one cites the other.
+"""Nogueira's classifier: a BERT that reads query and candidate together and predicts whether one cites the other.
 
-It is trained with cross-entropy on the ten best candidates of a first stage, as they come: those that the query cites are
-right, the others wrong, nothing is balanced or added. Query and candidate are title and abstract, each cut to its budget of
-tokens. What it makes is served as a cross-encoder. ``python -m citewell.train.classifier PACK BASE RECIPE OUT``.
+It is trained with cross-entropy on the top ten candidates of a first stage: cited candidates are positives, the others
+negatives, without balancing. Query and candidate are title and abstract, each cut to its token budget. The result is served as
+a cross-encoder. ``python -m citewell.train.classifier PACK BASE RECIPE OUT``.
 """
 
 from __future__ import annotations
@@ -18,142 +18,141 @@ from torch import Tensor
 
 from citewell.errors import CitewellError
 from citewell.models.inputs import Inputs
+from citewell.progress import SILENT, Progress
 from citewell.train import losses
 from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, read_bert
-from citewell.train.card import write_about
-from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.checkpoints import Best
+from citewell.train.card import write_record
+from citewell.train.checkpoints import BestWeights, Checkpoint, training_fingerprint
 from citewell.train.cross_encoder import CrossEncoder, Pairs, save
-from citewell.train.encoder import CHECKPOINT, device_called, export_onnx, numbers_of
-from citewell.train.lists import Lists, measured, ranked
-from citewell.train.monitoring import Watcher
-from citewell.train.pack_queries import Asking, Group
+from citewell.train.encoder import CHECKPOINT, choose_device, export_onnx, parse_section
+from citewell.train.lists import CandidateLists, ranking_measures, sort_by_score
+from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import TASKS, Arrays, load
 from citewell.train.recipe_files import content
-from citewell.train.sidecars import beside
+from citewell.train.sidecars import sidecar_path
 from citewell.train.steps import Steps
 
-_PAIRS_AT_ONCE = 64
+_PAIR_BATCH = 64
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of a recipe."""
+    """The settings of a recipe."""
 
     steps: int = 300_000
     pairs: int = 128
-    """Pairs of a query and a candidate a step."""
+    """Pairs of a query and a candidate per step."""
     top: int = 10
-    """So many candidates of each query are trained on."""
+    """Candidates per query."""
     task: str = "global"
     first_stage: str = "bm25"
-    """The pipeline whose lists are beside the pack."""
+    """The pipeline that retrieves the candidates; its lists are a sidecar of the pack."""
     sample: int = 0
-    """Of each set so many train questions are put to it; 0: all."""
+    """Train queries per set; 0: all."""
     rate: float = 3e-6
     warmup: float = 0.033
     decay: float = 0.01
     dropout: float = 0.1
     dev_every: int = 5000
-    dev_questions: int = 200
+    dev_queries: int = 200
     dev_depth: int = 100
     seed: int = 1
 
 
 SECTIONS = {"numbers": Numbers}
-"""What a recipe gives."""
+"""The sections of a recipe."""
 
 
 class Training:
-    """Draws pairs with their labels, and measures on dev."""
+    """Samples labelled pairs, and measures on dev."""
 
     def __init__(
-        self, arrays: Arrays, model: CrossEncoder, numbers: Numbers, inputs: Inputs, lists: Lists, device: torch.device
+        self, arrays: Arrays, model: CrossEncoder, numbers: Numbers, inputs: Inputs, lists: CandidateLists, device: torch.device
     ) -> None:
         torch.manual_seed(numbers.seed)
         self.arrays, self.model, self.numbers = arrays, model, numbers
         texts = Texts(arrays, inputs, device)
-        self.asking, self._pairs, self._device = Asking(arrays, texts), Pairs(texts), device
-        self.best = Best(model)
+        self.pack_queries, self._pairs, self._device = PackQueries(arrays, texts), Pairs(texts), device
+        self.best = BestWeights(model)
         groups = self._groups("train")
-        asked = torch.cat([group.questions for group in groups]) if groups else torch.zeros(0, dtype=torch.int64, device=device)
-        rows = lists.of(asked)[:, : numbers.top]
-        there = rows >= 0
-        self.questions, self.papers = asked[:, None].expand_as(rows)[there], rows[there]
-        self.labels = self.asking.answers(asked, rows)[there].float()
+        queries = torch.cat([group.queries for group in groups]) if groups else torch.zeros(0, dtype=torch.int64, device=device)
+        rows = lists.rows(queries)[:, : numbers.top]
+        present = rows >= 0
+        self.queries, self.papers = queries[:, None].expand_as(rows)[present], rows[present]
+        self.labels = self.pack_queries.relevant(queries, rows)[present].float()
         if not self.labels.any():
-            raise CitewellError(f"the first stage finds no right paper among its best {numbers.top}; ask it more questions")
+            raise CitewellError(f"no relevant paper is among the top {numbers.top} of the first stage; use more queries")
         self._dev = []
         for group in self._groups("dev"):
-            known = group.questions[lists.known(group.questions)][: numbers.dev_questions]
-            self._dev.append((group, known, lists.of(known)[:, : numbers.dev_depth]))
+            listed = group.queries[lists.has_list(group.queries)][: numbers.dev_queries]
+            self._dev.append((group, listed, lists.rows(listed)[:, : numbers.dev_depth]))
 
     def state(self) -> dict[str, Any]:
-        """What further steps depend on, but for torch's own random numbers."""
+        """What further steps depend on, apart from torch's random numbers."""
         return {"best": self.best.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.best.restore(state["best"])
 
     def loss(self) -> Tensor:
-        """Of one batch of pairs."""
+        """The loss of one batch of pairs."""
         places = torch.randint(len(self.labels), (self.numbers.pairs,), device=self._device)
-        return losses.binary(self._scores(self.questions[places], self.papers[places]), self.labels[places])
+        return losses.binary(self._scores(self.queries[places], self.papers[places]), self.labels[places])
 
-    def _scores(self, questions: Tensor, papers: Tensor) -> Tensor:
-        texts = self._pairs(questions, papers[:, None], self.asking.year[questions])
+    def _scores(self, queries: Tensor, papers: Tensor) -> Tensor:
+        texts = self._pairs(queries, papers[:, None], self.pack_queries.year[queries])
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._device.type == "cuda"):
             scores: Tensor = self.model(*texts)
         return scores
 
     @torch.no_grad()
     def dev(self) -> dict[str, float]:
-        """R@10 and RR of the first stage's candidates, ordered anew."""
+        """R@10 and RR after re-ranking the candidates of the first stage."""
         self.model.eval()
-        found: dict[str, float] = {}
-        for group, questions, rows in self._dev:
-            if not len(questions):
+        figures: dict[str, float] = {}
+        for group, queries, rows in self._dev:
+            if not len(queries):
                 continue
-            both = questions[:, None].expand_as(rows).flatten(), rows.clamp(min=0).flatten()
-            parts = zip(*(part.split(_PAIRS_AT_ONCE) for part in both), strict=True)
+            both = queries[:, None].expand_as(rows).flatten(), rows.clamp(min=0).flatten()
+            parts = zip(*(part.split(_PAIR_BATCH) for part in both), strict=True)
             scores = torch.cat([self._scores(*some) for some in parts]).view(rows.shape)
-            measures = measured(self.asking, questions, ranked(rows, scores))
-            found |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
-        firsts = [value for key, value in found.items() if key.endswith(" RR")]
-        self.best.offer(sum(firsts) / len(firsts) if firsts else 0.0)
-        return found
+            measures = ranking_measures(self.pack_queries, queries, sort_by_score(rows, scores))
+            figures |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
+        firsts = [value for key, value in figures.items() if key.endswith(" RR")]
+        self.best.update(sum(firsts) / len(firsts) if firsts else 0.0)
+        return figures
 
     def _groups(self, split: str) -> list[Group]:
         task = TASKS.index(self.numbers.task)
-        return [group for group in self.asking.groups(split) if group.task == task and not group.sentences]
+        return [group for group in self.pack_queries.groups(split) if group.task == task and not group.sentences]
 
 
 def fit(
-    pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", watcher: Watcher | None = None
+    pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", progress: Progress = SILENT
 ) -> CrossEncoder:
-    """Train a classifier from a pack, the lists beside it, and pretrained weights; killed, it goes on from a checkpoint."""
-    chosen = device_called(device)
-    numbers, inputs = numbers_of(Numbers, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
+    """Train a classifier from a pack, its candidate lists and pretrained weights; resumes from a checkpoint."""
+    chosen = choose_device(device)
+    numbers, inputs = parse_section(Numbers, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
     arrays = load(pack)
     torch.manual_seed(numbers.seed)
     model = CrossEncoder(read_bert(base, numbers.dropout)).to(chosen)
-    lists = Lists.read(pack, arrays, numbers.first_stage, chosen)
+    lists = CandidateLists.read(pack, arrays, numbers.first_stage, chosen)
     training = Training(arrays, model, numbers, inputs, lists, chosen)
     optimizer = torch.optim.AdamW(model.parameters(), numbers.rate, weight_decay=numbers.decay)
-    files = [pack, base / WEIGHTS, beside(pack, numbers.first_stage)]
-    checkpoint = Checkpoint(out / CHECKPOINT, fingerprint(recipe, files, chosen), chosen)
-    steps = Steps(model, optimizer, training, out, checkpoint, watcher)
+    files = [pack, base / WEIGHTS, sidecar_path(pack, numbers.first_stage)]
+    checkpoint = Checkpoint(out / CHECKPOINT, training_fingerprint(recipe, files, chosen), chosen)
+    steps = Steps(model, optimizer, training, out, checkpoint, progress)
     steps.run(numbers.steps, numbers.rate, numbers.warmup, training.loss, training.dev, numbers.dev_every, clip=1.0)
-    training.best.take()
+    training.best.load_best()
     save(model, out)
-    write_about(out, inputs, recipe, arrays, base)
+    write_record(out, inputs, recipe, arrays, base)
     return model
 
 
 def export(weights: Path, target: Path) -> None:
-    """The served form, that of a cross-encoder."""
-    export_onnx(weights, target, "a classifier of a query and a paper by Nogueira et al.: a score for the pair, int8 ONNX")
+    """Write the served model, which is a cross-encoder."""
+    export_onnx(weights, target, "a classifier of query-paper pairs (Nogueira et al.): one score per pair, int8 ONNX")
 
 
 if __name__ == "__main__":

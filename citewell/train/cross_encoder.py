@@ -1,9 +1,9 @@
-"""The cross-encoder: question and candidate read together, a score for the pair.
+"""Trains the cross-encoder, which reads a query and a candidate together and scores the pair.
 
-It is trained on the candidates of our own retrieval: of the papers that the encoder finds for a question, one that answers it
-and some of the others. An answer that the encoder does not find is none to learn from: among others that it does find it would
-teach that what is unlike the question is right. A large one is trained first, and a small one, made of some of its layers,
-learns from the answers and from the large one's scores. Only numpy and torch are needed:
+Candidates come from our own retrieval: among the papers that the encoder retrieves for a query, one relevant paper and some of
+the others. Relevant papers that the encoder does not retrieve are not used: next to retrieved ones they would teach that
+dissimilar papers are relevant. A large model is trained first; a small one, initialised from some of its layers, learns from
+the labels and from the scores of the large one. Needs only numpy and torch:
 ``python -m citewell.train.cross_encoder PACK ENCODER RECIPE OUT``.
 """
 
@@ -20,47 +20,47 @@ import torch
 from torch import Tensor, nn
 
 from citewell.models.inputs import Inputs
+from citewell.progress import SILENT, Progress
 from citewell.train import losses
 from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, Bert, read_bert, write_bert
-from citewell.train.card import RECIPE, write_about
-from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.encoder import CHECKPOINT, Numbers, Training, device_called, export_onnx, numbers_of
-from citewell.train.monitoring import Watcher
+from citewell.train.card import RECIPE, write_record
+from citewell.train.checkpoints import Checkpoint, training_fingerprint
+from citewell.train.encoder import CHECKPOINT, Numbers, Training, choose_device, export_onnx, parse_section
 from citewell.train.packs import load
 from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
 
 LARGE = "-large"
-"""The served form of the large one is called so, after the name of the small one."""
-_AT_ONCE = 32
+"""Suffix of the name under which the large model is served."""
+_QUERY_BATCH = 32
 
 
 @dataclass(frozen=True)
 class CrossNumbers:
-    """The numbers of a recipe."""
+    """The settings of a recipe."""
 
     steps: int = 1500
     lists: int = 128
-    """Questions a step."""
+    """Queries per step."""
     length: int = 16
-    """Candidates a question, the right one among them."""
+    """Candidates per query, including the positive."""
     rate: float = 1e-4
     warmup: float = 0.05
     decay: float = 0.01
     layers: tuple[int, ...] = ()
-    """Of which layers of the large one the small one is made; none: no small one."""
+    """The layers of the large model that initialise the small one; none: no small model."""
     small_steps: int = 1500
     small_rate: float = 1.5e-4
     teacher: float = 1.0
-    """How much the large one's scores count for the small one, beside the answers."""
-    dev_questions: int = 300
+    """The weight of the large model's scores in the loss of the small one."""
+    dev_queries: int = 300
     dev_depth: int = 50
     dev_every: int = 500
 
 
 SECTIONS = {"numbers": Numbers, "cross": CrossNumbers}
-"""What a recipe gives."""
+"""The sections of a recipe."""
 
 
 class CrossEncoder(nn.Module):
@@ -78,124 +78,128 @@ class CrossEncoder(nn.Module):
 
 
 class Pairs:
-    """Pairs of questions and papers as the cross-encoder reads them."""
+    """Pairs of queries and papers as token ids."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
 
-    def __call__(self, questions: Tensor, papers: Tensor, years: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The texts of each question beside each paper of its row: ids, mask, kinds and places."""
+    def __call__(self, queries: Tensor, papers: Tensor, years: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Each query joined with each paper of its row: ids, mask, segments and positions."""
         length = papers.shape[1]
-        asked = self._texts.questions(questions)
-        found = self._texts.papers(papers.flatten(), years.repeat_interleave(length))
-        ids = torch.cat([asked.ids.repeat_interleave(length, 0), found.ids[:, 1:]], dim=1)
-        mask = torch.cat([asked.mask.repeat_interleave(length, 0), found.mask[:, 1:]], dim=1)
+        query_tokens = self._texts.queries(queries)
+        paper_tokens = self._texts.papers(papers.flatten(), years.repeat_interleave(length))
+        ids = torch.cat([query_tokens.ids.repeat_interleave(length, 0), paper_tokens.ids[:, 1:]], dim=1)
+        mask = torch.cat([query_tokens.mask.repeat_interleave(length, 0), paper_tokens.mask[:, 1:]], dim=1)
         kinds = torch.zeros_like(ids)
-        kinds[:, asked.ids.shape[1] :] = 1
-        # Padding stands between the two, but no place is counted for it.
+        kinds[:, query_tokens.ids.shape[1] :] = 1
+        # Padding between query and paper does not count as a position.
         places = (mask.cumsum(1) - 1).clamp(min=0)
         return ids, mask, kinds, places
 
 
 class Listwise:
-    """The training of one cross-encoder on questions with their candidates, which an encoder finds."""
+    """Listwise training of one cross-encoder on candidates that an encoder retrieves."""
 
     def __init__(
-        self, model: CrossEncoder, finder: Training, pairs: Pairs, numbers: CrossNumbers, teacher: CrossEncoder | None = None
+        self, model: CrossEncoder, retriever: Training, pairs: Pairs, numbers: CrossNumbers, teacher: CrossEncoder | None = None
     ) -> None:
-        self.model, self._finder, self._pairs, self._numbers = model, finder, pairs, numbers
+        self.model, self._retriever, self._pairs, self._numbers = model, retriever, pairs, numbers
         self._teacher = None if teacher is None else teacher.eval()
 
     def before(self, step: int) -> dict[str, float]:
-        """Candidates are found once."""
-        return {} if self._finder.has_mined else self._finder.mine(answers=True)
+        """Retrieve the candidates once, before the first step."""
+        return {} if self._retriever.has_mined else self._retriever.mine(with_relevant=True)
 
     def loss(self) -> Tensor:
-        """Of some questions: the right papers, and the teacher's scores where there is one."""
-        questions, papers, right = self._drawn()
-        texts = self._pairs(questions, papers, self._finder.asking.year[questions])
+        """The listwise loss, plus distillation from the teacher if there is one."""
+        queries, papers, relevant = self._sample()
+        texts = self._pairs(queries, papers, self._retriever.pack_queries.year[queries])
         scores = self._scores(self.model, texts).view(papers.shape)
-        loss = losses.listwise(scores, right)
+        loss = losses.listwise(scores, relevant)
         if self._teacher is None:
             return loss
         with torch.no_grad():
-            wanted = self._scores(self._teacher, texts).view(papers.shape)
-        return loss + self._numbers.teacher * losses.likeness(scores, wanted, 1.0)
+            teacher_scores = self._scores(self._teacher, texts).view(papers.shape)
+        return loss + self._numbers.teacher * losses.distillation(scores, teacher_scores, 1.0)
 
-    def _drawn(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Questions of one set and task, some of their candidates, a right one first, and which of them are right."""
-        known, found = self._finder.drawn_hard()
-        places = torch.randperm(len(known), device=known.device)[: self._numbers.lists]
-        questions, papers = known[places], found[places]
-        right = self._finder.asking.answers(questions, papers)
-        luck = torch.rand(papers.shape, device=papers.device)
-        first = torch.where(right, luck, -1.0).argmax(1, keepdim=True)
-        order = luck.scatter(1, first, 2.0).argsort(1, descending=True)[:, : self._numbers.length]
-        return questions, papers.gather(1, order), right.gather(1, order).float()
+    def _sample(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries of one set and task, a sample of their candidates with a relevant one first, and which are relevant."""
+        mined_queries, mined_papers = self._retriever.sample_mined()
+        places = torch.randperm(len(mined_queries), device=mined_queries.device)[: self._numbers.lists]
+        queries, papers = mined_queries[places], mined_papers[places]
+        relevant = self._retriever.pack_queries.relevant(queries, papers)
+        noise = torch.rand(papers.shape, device=papers.device)
+        first = torch.where(relevant, noise, -1.0).argmax(1, keepdim=True)
+        order = noise.scatter(1, first, 2.0).argsort(1, descending=True)[:, : self._numbers.length]
+        return queries, papers.gather(1, order), relevant.gather(1, order).float()
 
     def _scores(self, model: Callable[..., Tensor], texts: tuple[Tensor, Tensor, Tensor, Tensor]) -> Tensor:
-        kind = self._finder.device.type
+        kind = self._retriever.device.type
         with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
-            found: Tensor = model(*texts)
-        return found
+            scores: Tensor = model(*texts)
+        return scores
 
     @torch.no_grad()
     def dev(self) -> dict[str, float]:
-        """R@10 and RR of the encoder's best candidates, ordered anew, on dev."""
+        """R@10 and RR on dev after re-ranking the encoder's candidates."""
         self.model.eval()
-        finder, numbers = self._finder, self._numbers
-        found: dict[str, float] = {}
-        for group in finder.asking.groups("dev"):
-            pool = finder.asking.pool(group.set, group.sentences)
-            before = int(finder.arrays["train_until"][group.set]) + 1
-            vectors = finder.dev_vectors(group.set, group.sentences, pool, before)
-            questions = group.questions[: numbers.dev_questions]
-            best = torch.cat(list(finder.asking.best(questions, pool, vectors, finder.question_vectors, numbers.dev_depth)))
-            parts = zip(questions.split(_AT_ONCE), best.split(_AT_ONCE), strict=True)
+        retriever, numbers = self._retriever, self._numbers
+        figures: dict[str, float] = {}
+        for group in retriever.pack_queries.groups("dev"):
+            pool = retriever.pack_queries.pool(group.set, group.sentences)
+            before = int(retriever.arrays["train_until"][group.set]) + 1
+            vectors = retriever.dev_vectors(group.set, group.sentences, pool, before)
+            queries = group.queries[: numbers.dev_queries]
+            best = torch.cat(
+                list(retriever.pack_queries.top_papers(queries, pool, vectors, retriever.query_vectors, numbers.dev_depth))
+            )
+            parts = zip(queries.split(_QUERY_BATCH), best.split(_QUERY_BATCH), strict=True)
             ranked = torch.cat([self._ranked(some, papers, before) for some, papers in parts])
-            right = finder.asking.answers(questions, ranked)
-            recall = (right[:, :10].sum(1) / finder.asking.wanted(questions)).mean()
-            first = torch.where(right.any(1), 1 / (right.float().argmax(1) + 1), 0.0).mean()
-            name = group.name(finder.arrays)
-            found |= {f"{name} R@10": round(recall.item(), 4), f"{name} RR": round(first.item(), 4)}
-        return found
+            relevant = retriever.pack_queries.relevant(queries, ranked)
+            recall = (relevant[:, :10].sum(1) / retriever.pack_queries.relevant_counts(queries)).mean()
+            first = torch.where(relevant.any(1), 1 / (relevant.float().argmax(1) + 1), 0.0).mean()
+            name = group.name(retriever.arrays)
+            figures |= {f"{name} R@10": round(recall.item(), 4), f"{name} RR": round(first.item(), 4)}
+        return figures
 
-    def _ranked(self, questions: Tensor, papers: Tensor, before: int) -> Tensor:
-        """Papers in rows, by their scores; -1, which is no paper, last."""
-        texts = self._pairs(questions, papers.clamp(min=0), torch.full_like(questions, before))
+    def _ranked(self, queries: Tensor, papers: Tensor, before: int) -> Tensor:
+        """Each row of papers sorted by score; -1 (no paper) last."""
+        texts = self._pairs(queries, papers.clamp(min=0), torch.full_like(queries, before))
         scores = self._scores(self.model, texts).view(papers.shape).masked_fill(papers < 0, float("-inf"))
         return papers.gather(1, scores.argsort(1, descending=True))
 
 
 def fit(
-    pack: Path, encoder: Path, recipe: Mapping[str, Any], out: Path, device: str = "", watcher: Watcher | None = None
+    pack: Path, encoder: Path, recipe: Mapping[str, Any], out: Path, device: str = "", progress: Progress = SILENT
 ) -> CrossEncoder:
-    """Train a cross-encoder from a pack and the encoder that finds its candidates; killed, it goes on from a checkpoint."""
-    chosen = device_called(device)
-    numbers = numbers_of(CrossNumbers, recipe, "cross")
-    finder = Training(load(pack), encoder, numbers_of(Numbers, recipe, "numbers"), Inputs.read(encoder) or Inputs(), chosen)
+    """Train a cross-encoder from a pack and the encoder that retrieves its candidates; resumes from a checkpoint."""
+    chosen = choose_device(device)
+    numbers = parse_section(CrossNumbers, recipe, "cross")
+    retriever = Training(
+        load(pack), encoder, parse_section(Numbers, recipe, "numbers"), Inputs.read(encoder) or Inputs(), chosen
+    )
     inputs = Inputs(**recipe.get("inputs", {}))
-    pairs = Pairs(Texts(finder.arrays, inputs, chosen))
-    whole = fingerprint(recipe, [pack, encoder / WEIGHTS], chosen)
+    pairs = Pairs(Texts(retriever.arrays, inputs, chosen))
+    whole = training_fingerprint(recipe, [pack, encoder / WEIGHTS], chosen)
 
     def train(learning: Listwise, folder: Path, steps: int, rate: float) -> CrossEncoder:
         optimizer = torch.optim.AdamW(learning.model.parameters(), rate, weight_decay=numbers.decay)
-        made = Steps(learning.model, optimizer, finder, folder, Checkpoint(folder / CHECKPOINT, whole, chosen), watcher)
+        made = Steps(learning.model, optimizer, retriever, folder, Checkpoint(folder / CHECKPOINT, whole, chosen), progress)
         made.run(steps, rate, numbers.warmup, learning.loss, learning.dev, numbers.dev_every, learning.before, clip=1.0)
         save(learning.model, folder)
-        write_about(folder, inputs, recipe, finder.arrays, encoder)
+        write_record(folder, inputs, recipe, retriever.arrays, encoder)
         return learning.model
 
     first = CrossEncoder(read_bert(encoder)).to(chosen)
-    large = train(Listwise(first, finder, pairs, numbers), out / "large", numbers.steps, numbers.rate)
+    large = train(Listwise(first, retriever, pairs, numbers), out / "large", numbers.steps, numbers.rate)
     if not numbers.layers:
         return large
-    second = shortened(large, numbers.layers).to(chosen)
-    return train(Listwise(second, finder, pairs, numbers, large), out / "small", numbers.small_steps, numbers.small_rate)
+    second = with_layers(large, numbers.layers).to(chosen)
+    return train(Listwise(second, retriever, pairs, numbers, large), out / "small", numbers.small_steps, numbers.small_rate)
 
 
-def shortened(large: CrossEncoder, layers: tuple[int, ...]) -> CrossEncoder:
-    """A cross-encoder of some layers of another."""
+def with_layers(large: CrossEncoder, layers: tuple[int, ...]) -> CrossEncoder:
+    """A cross-encoder with some of the layers of another."""
     bert = Bert({**large.bert.config, "num_hidden_layers": len(layers)})
     small = CrossEncoder(bert)
     weights = large.state_dict()
@@ -209,20 +213,20 @@ def shortened(large: CrossEncoder, layers: tuple[int, ...]) -> CrossEncoder:
 
 
 def save(model: CrossEncoder, folder: Path) -> None:
-    """The weights in Hugging Face's layout, the head as its classifier."""
+    """Write the weights in Hugging Face's layout, with the head as classifier."""
     write_bert(model.bert, folder, {"classifier.weight": model.head.weight, "classifier.bias": model.head.bias})
 
 
 def export(weights: Path, target: Path) -> None:
-    """The served form of the small one, and beside it, under its name and ``-large``, of the large one, if there are two."""
+    """Write the served form of the small model, and of the large one under its name with ``-large``."""
     recipe = json.loads((weights / "large" / RECIPE).read_text("utf-8"))
-    what = "a cross-encoder of a query and a paper: a score for the pair, int8 ONNX"
+    what = "a cross-encoder of query-paper pairs: one score per pair, int8 ONNX"
     inputs = Inputs.read(weights / "large") or Inputs()
-    longest = inputs.query + inputs.paper
-    if numbers_of(CrossNumbers, recipe, "cross").layers:
-        export_onnx(weights / "small", target, what, longest)
+    max_tokens = inputs.query + inputs.paper
+    if parse_section(CrossNumbers, recipe, "cross").layers:
+        export_onnx(weights / "small", target, what, max_tokens)
         target = target.with_name(f"{target.name}{LARGE}")
-    export_onnx(weights / "large", target, what, longest)
+    export_onnx(weights / "large", target, what, max_tokens)
 
 
 if __name__ == "__main__":

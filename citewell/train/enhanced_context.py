@@ -1,10 +1,9 @@
-"""Training Medić's enhanced-context re-ranker: pairs of a context and a cited paper, each with wrong papers held against it.
+"""Trains Medić's enhanced-context re-ranker on pairs of a context and a cited paper, with sampled negatives.
 
-The right paper must score higher than every wrong one by a margin. Which pairs and which wrong papers there are is the choice
-of `citewell.train.negatives`; of the weights those are kept that were best on dev. Beside the pack lie the authors and
-citations of its papers (`citewell.train.authors`) where the variant reads them, and the lists of the first stage
-(`citewell.train.prefilter`) where one is named. Only numpy and torch are needed:
-``python -m citewell.train.enhanced_context PACK BASE RECIPE OUT``.
+The positive must score higher than every negative by a margin. `citewell.train.negatives` chooses the pairs and the negatives;
+the weights with the best dev measure are kept. Sidecars of the pack hold the authors and citations of its papers
+(`citewell.train.authors`), if the variant reads them, and the lists of the first stage (`citewell.train.prefilter`), if the
+recipe names one. Needs only numpy and torch: ``python -m citewell.train.enhanced_context PACK BASE RECIPE OUT``.
 """
 
 from __future__ import annotations
@@ -24,105 +23,106 @@ from torch import Tensor
 
 from citewell.errors import CitewellError
 from citewell.models.enhanced_context import FILE as SHAPE
-from citewell.models.enhanced_context import NOBODY, Shape
+from citewell.models.enhanced_context import PADDING, Shape
 from citewell.models.enhanced_onnx import WEIGHTS
 from citewell.models.inputs import Inputs
+from citewell.progress import SILENT, Progress
 from citewell.train import losses
 from citewell.train.batches import Texts
 from citewell.train.bert import CONFIG, read_bert
-from citewell.train.card import TOKENIZER, write_about, write_card
-from citewell.train.checkpoint import Checkpoint, fingerprint
-from citewell.train.checkpoints import Best
-from citewell.train.encoder import CHECKPOINT, device_called, numbers_of
-from citewell.train.enhanced_network import Asked, Found, Network, Text
-from citewell.train.lists import Lists, measured, ranked
-from citewell.train.monitoring import Watcher
-from citewell.train.negatives import Choice, Negatives, pairs
-from citewell.train.pack_queries import Asking, Group
+from citewell.train.card import TOKENIZER, write_card, write_record
+from citewell.train.checkpoints import BestWeights, Checkpoint, training_fingerprint
+from citewell.train.encoder import CHECKPOINT, choose_device, parse_section
+from citewell.train.enhanced_network import CandidateBatch, Network, QueryBatch, Text
+from citewell.train.lists import CandidateLists, ranking_measures, sort_by_score
+from citewell.train.negatives import Negatives, NegativeSampling, pairs
+from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import TASKS, Arrays, load
 from citewell.train.recipe_files import content
-from citewell.train.sidecars import PEOPLE, beside, word
+from citewell.train.sidecars import AUTHORS, pack_fingerprint, sidecar_path
 from citewell.train.steps import Steps
 
 _YEARS = 1 << 14
-_AT_ONCE = 16
+_QUERY_BATCH = 16
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers of a recipe."""
+    """The settings of a recipe."""
 
     steps: int = 10_000
     pairs: int = 30
-    """Contexts with a cited paper a step."""
-    wrong: int = 10
-    """Wrong papers a pair."""
+    """Pairs of a context and a cited paper per step."""
+    negatives: int = 10
+    """Negatives per pair."""
     margin: float = 0.3
     rate: float = 1e-3
     warmup: float = 0.0
     task: str = "local"
     table: str = ""
-    """``base``: the word vectors start as those of the base; else at random."""
+    """``base``: start from the word vectors of the base model; otherwise from random ones."""
     dev_every: int = 500
-    dev_questions: int = 300
+    dev_queries: int = 300
     dev_depth: int = 100
     seed: int = 1
 
 
-SECTIONS = {"numbers": Numbers, "shape": Shape, "negatives": Choice}
-"""What a recipe gives."""
+SECTIONS = {"numbers": Numbers, "shape": Shape, "negatives": NegativeSampling}
+"""The sections of a recipe."""
 
 
-class Reading:
-    """Questions and papers of a pack as the network reads them."""
+class PackReader:
+    """Reads the queries and papers of a pack as tensors."""
 
-    def __init__(self, arrays: Arrays, people: Arrays | None, shape: Shape, device: torch.device) -> None:
-        def held(name: str, source: Arrays) -> Tensor:
+    def __init__(self, arrays: Arrays, bibliography: Arrays | None, shape: Shape, device: torch.device) -> None:
+        def tensor(name: str, source: Arrays) -> Tensor:
             return torch.from_numpy(source[name].astype("int64")).to(device)
 
         self._shape, self._device = shape, device
-        self._tokens, self._at, self._gap = (held(name, arrays) for name in ("tokens", "text_at", "text_gap"))
-        self._question = {name: held(f"question_{name}", arrays) for name in ("context", "title", "abstract")}
-        self._paper = {name: held(f"paper_{name}", arrays) for name in ("title", "abstract")}
-        self._people = {name: held(name, people) for name in ("author_at", "authors", "cited_at")} if people else {}
-        if people:
-            counts = self._people["cited_at"].diff()
+        self._tokens, self._at, self._gap = (tensor(name, arrays) for name in ("tokens", "text_at", "text_gap"))
+        self._query = {name: tensor(f"question_{name}", arrays) for name in ("context", "title", "abstract")}
+        self._paper = {name: tensor(f"paper_{name}", arrays) for name in ("title", "abstract")}
+        self._bibliography = (
+            {name: tensor(name, bibliography) for name in ("author_at", "authors", "cited_at")} if bibliography else {}
+        )
+        if bibliography:
+            counts = self._bibliography["cited_at"].diff()
             papers = torch.repeat_interleave(torch.arange(len(counts), device=device), counts)
-            self._cited = papers * _YEARS + held("cited_year", people)
+            self._cited = papers * _YEARS + tensor("cited_year", bibliography)
 
-    def questions(self, numbers: Tensor) -> Asked:
-        """Questions with the places of their gaps."""
-        rows, size = self._question["context"][numbers], self._shape.context
+    def queries(self, numbers: Tensor) -> QueryBatch:
+        """Queries with the positions of their gaps."""
+        rows, size = self._query["context"][numbers], self._shape.context
         whole = self._at[rows + 1] - self._at[rows]
         first = torch.minimum(self._gap[rows] - size // 2, whole - size).clamp(min=0)
         context = self._joined([(self._at[rows] + first, whole.clamp(max=size))], size)
-        citing = self._own(self._question["title"][numbers], self._question["abstract"][numbers])
-        return Asked(context, (self._gap[rows] - first).clamp(min=0), citing)
+        citing = self._own(self._query["title"][numbers], self._query["abstract"][numbers])
+        return QueryBatch(context, (self._gap[rows] - first).clamp(min=0), citing)
 
-    def papers(self, numbers: Tensor, before: Tensor) -> Found:
+    def papers(self, numbers: Tensor, before: Tensor) -> CandidateBatch:
         """Papers as they were known before a year."""
         text = self._own(self._paper["title"][numbers], self._paper["abstract"][numbers])
-        if not self._people:
+        if not self._bibliography:
             nothing = torch.zeros(len(numbers), 0, device=self._device)
-            return Found(text, nothing.long(), nothing)
-        return Found(text, self._authors(numbers), self.cited(numbers, before))
+            return CandidateBatch(text, nothing.long(), nothing)
+        return CandidateBatch(text, self._authors(numbers), self.cited(numbers, before))
 
     def cited(self, numbers: Tensor, before: Tensor) -> Tensor:
-        """How often papers were cited in each of the last years before one, the last first, then how often in all."""
+        """Citation counts of papers in each of the last years before `before`, latest first, then in total."""
         ends = [
             torch.searchsorted(self._cited, numbers * _YEARS + (before - back).clamp(0, _YEARS - 1))
             for back in range(self._shape.years + 1)
         ]
-        lately = [late - early for late, early in pairwise(ends)]
-        return torch.stack([*lately, ends[0] - torch.searchsorted(self._cited, numbers * _YEARS)], dim=1).float()
+        recent = [late - early for late, early in pairwise(ends)]
+        return torch.stack([*recent, ends[0] - torch.searchsorted(self._cited, numbers * _YEARS)], dim=1).float()
 
     def _authors(self, numbers: Tensor) -> Tensor:
-        first, after = (self._people["author_at"][numbers + step][:, None] for step in (0, 1))
+        first, after = (self._bibliography["author_at"][numbers + step][:, None] for step in (0, 1))
         places = first + torch.arange(self._shape.authors, device=self._device)
-        held = self._people["authors"]
-        if not len(held):
-            return torch.full_like(places, NOBODY)
-        return torch.where(places < after, held[places.clamp(max=len(held) - 1)], NOBODY)
+        authors = self._bibliography["authors"]
+        if not len(authors):
+            return torch.full_like(places, PADDING)
+        return torch.where(places < after, authors[places.clamp(max=len(authors) - 1)], PADDING)
 
     def _own(self, titles: Tensor, abstracts: Tensor) -> Text:
         """Title and abstract as one text, cut."""
@@ -130,7 +130,7 @@ class Reading:
         return self._joined(parts, self._shape.text)
 
     def _joined(self, parts: list[tuple[Tensor, Tensor]], size: int) -> Text:
-        """Stretches of tokens (starts and lengths) behind one another; what is empty is one token all the same."""
+        """Join stretches of tokens (starts and lengths); an empty text becomes one padding token."""
         lengths = torch.stack([length for _, length in parts]).sum(0).clamp(max=size)
         width = max(1, int(lengths.max()))
         columns = torch.arange(width, device=self._device).expand(len(lengths), -1)
@@ -139,168 +139,166 @@ class Reading:
             source = torch.where(columns >= ended[:, None], start[:, None] + columns - ended[:, None], source)
             ended = ended + length
         ids = self._tokens[source.clamp(max=len(self._tokens) - 1)]
-        return Text(torch.where(columns < lengths[:, None], ids, NOBODY), lengths.clamp(min=1))
+        return Text(torch.where(columns < lengths[:, None], ids, PADDING), lengths.clamp(min=1))
 
 
 class Training:
-    """Draws pairs with wrong papers, and measures on dev."""
+    """Samples pairs with negatives, and measures on dev."""
 
     def __init__(
         self,
         arrays: Arrays,
         model: Network,
         numbers: Numbers,
-        choice: Choice,
-        people: Arrays | None,
-        lists: Lists | None,
+        sampling: NegativeSampling,
+        bibliography: Arrays | None,
+        lists: CandidateLists | None,
         device: torch.device,
     ) -> None:
         torch.manual_seed(numbers.seed)
-        self.arrays, self.model, self.numbers, self.choice = arrays, model, numbers, choice
-        self.reading = Reading(arrays, people, model.shape, device)
-        self.asking = Asking(arrays, Texts(arrays, Inputs(), device))
-        self.negatives = Negatives(arrays, self.asking, choice, lists)
-        self.best = Best(model)
+        self.arrays, self.model, self.numbers, self.sampling = arrays, model, numbers, sampling
+        self.reader = PackReader(arrays, bibliography, model.shape, device)
+        self.pack_queries = PackQueries(arrays, Texts(arrays, Inputs(), device))
+        self.negatives = Negatives(arrays, self.pack_queries, sampling, lists)
+        self.best = BestWeights(model)
         self._lists = lists
         groups = self._groups("train")
         if not groups:
-            raise CitewellError(f"the pack has no {numbers.task} question of the train years; make it of other sets")
-        asked = torch.cat([group.questions for group in groups])
-        asked = asked if lists is None else asked[lists.known(asked)]
-        self.questions, self.right = pairs(arrays, asked, choice.regime, lists)
-        if not len(self.questions):
-            raise CitewellError("the first stage found no right paper for any question; use the standard regime")
+            raise CitewellError(f"the pack has no {numbers.task} query of the train years; pack other sets")
+        train_queries = torch.cat([group.queries for group in groups])
+        train_queries = train_queries if lists is None else train_queries[lists.has_list(train_queries)]
+        self.queries, self.positives = pairs(arrays, train_queries, sampling.regime, lists)
+        if not len(self.queries):
+            raise CitewellError("the first stage retrieved no relevant paper for any query; use the standard regime")
         self._dev = [(group, *self._candidates(group)) for group in self._groups("dev")]
 
     def state(self) -> dict[str, Any]:
-        """What further steps depend on, but for torch's own random numbers."""
+        """What further steps depend on, apart from torch's random numbers."""
         return {"best": self.best.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.best.restore(state["best"])
 
     def loss(self) -> Tensor:
-        """Of one batch of triplets."""
-        places = torch.randint(len(self.questions), (self.numbers.pairs,), device=self.asking.device)
-        questions, right = self.questions[places], self.right[places]
-        wrong = self.negatives.draw(questions, self.numbers.wrong)
-        papers = torch.cat([right[:, None], wrong], dim=1)
-        scores = self.scores(questions, papers, self.asking.year[questions])
-        there = wrong >= 0
-        if not there.any():  # none of the few questions has a hard paper
+        """The loss of one batch of triplets."""
+        places = torch.randint(len(self.queries), (self.numbers.pairs,), device=self.pack_queries.device)
+        queries, positives = self.queries[places], self.positives[places]
+        negatives = self.negatives.draw(queries, self.numbers.negatives)
+        papers = torch.cat([positives[:, None], negatives], dim=1)
+        scores = self.scores(queries, papers, self.pack_queries.year[queries])
+        present = negatives >= 0
+        if not present.any():  # none of these queries has a hard negative
             return scores.sum() * 0.0
-        near = scores[:, :1].expand_as(wrong)[there]
-        return losses.triplet(-near, -scores[:, 1:][there], self.numbers.margin)
+        near = scores[:, :1].expand_as(negatives)[present]
+        return losses.triplet(-near, -scores[:, 1:][present], self.numbers.margin)
 
-    def scores(self, questions: Tensor, papers: Tensor, before: Tensor) -> Tensor:
-        """Of papers in rows, as they were known before a year."""
-        found = self.reading.papers(papers.clamp(min=0).flatten(), before.repeat_interleave(papers.shape[1]))
-        scores: Tensor = self.model(self.reading.questions(questions), found)
+    def scores(self, queries: Tensor, papers: Tensor, before: Tensor) -> Tensor:
+        """The scores of rows of papers, as they were known before a year."""
+        candidates = self.reader.papers(papers.clamp(min=0).flatten(), before.repeat_interleave(papers.shape[1]))
+        scores: Tensor = self.model(self.reader.queries(queries), candidates)
         return scores
 
     @torch.no_grad()
     def dev(self) -> dict[str, float]:
-        """R@10 and RR of the candidates, ordered anew."""
+        """R@10 and RR after re-ranking the candidates."""
         self.model.eval()
-        found: dict[str, float] = {}
-        for group, questions, papers in self._dev:
+        figures: dict[str, float] = {}
+        for group, queries, papers in self._dev:
             until = int(self.arrays["train_until"][group.set])
-            before = self.asking.year[questions].clamp(max=until + 1)
-            some = zip(*(part.split(_AT_ONCE) for part in (questions, papers, before)), strict=True)
-            orders = [ranked(rows, self.scores(asked, rows, years)) for asked, rows, years in some]
-            measures = measured(self.asking, questions, torch.cat(orders))
-            found |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
-        firsts = [value for key, value in found.items() if key.endswith(" RR")]
-        self.best.offer(sum(firsts) / max(1, len(firsts)))
-        return found
+            before = self.pack_queries.year[queries].clamp(max=until + 1)
+            some = zip(*(part.split(_QUERY_BATCH) for part in (queries, papers, before)), strict=True)
+            orders = [sort_by_score(rows, self.scores(batch, rows, years)) for batch, rows, years in some]
+            measures = ranking_measures(self.pack_queries, queries, torch.cat(orders))
+            figures |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
+        firsts = [value for key, value in figures.items() if key.endswith(" RR")]
+        self.best.update(sum(firsts) / max(1, len(firsts)))
+        return figures
 
     def _groups(self, split: str) -> list[Group]:
         task = TASKS.index(self.numbers.task)
-        return [group for group in self.asking.groups(split) if group.task == task and not group.sentences]
+        return [group for group in self.pack_queries.groups(split) if group.task == task and not group.sentences]
 
     def _candidates(self, group: Group) -> tuple[Tensor, Tensor]:
-        """Some dev questions and their candidates: what the first stage found, or some drawn where there is none.
+        """Some dev queries and their candidates: from the first stage, or random papers without one.
 
-        Under the standard regime the answers are put in; under the strict one only questions count that have one.
+        The standard regime adds the relevant papers; the strict one keeps only queries with a relevant candidate.
         """
-        questions, numbers = group.questions, self.numbers
+        queries, numbers = group.queries, self.numbers
         if self._lists is None:
-            questions = questions[: numbers.dev_questions]
-            drawn = Negatives(self.arrays, self.asking, Choice())
+            queries = queries[: numbers.dev_queries]
+            sampler = Negatives(self.arrays, self.pack_queries, NegativeSampling())
             torch.manual_seed(0)  # the same ones for every recipe
-            rows = torch.cat([drawn.draw(some, numbers.dev_depth) for some in questions.split(32)])
+            rows = torch.cat([sampler.draw(some, numbers.dev_depth) for some in queries.split(32)])
             torch.manual_seed(numbers.seed)
         else:
-            questions = questions[self._lists.known(questions)][: numbers.dev_questions]
-            rows = self._lists.of(questions)[:, : numbers.dev_depth]
-        if self.choice.regime == "strict":
-            kept = self.asking.answers(questions, rows).any(1)
-            return questions[kept], rows[kept]
-        return questions, torch.cat([rows, self._missing(questions, rows)], dim=1)
+            queries = queries[self._lists.has_list(queries)][: numbers.dev_queries]
+            rows = self._lists.rows(queries)[:, : numbers.dev_depth]
+        if self.sampling.regime == "strict":
+            with_relevant = self.pack_queries.relevant(queries, rows).any(1)
+            return queries[with_relevant], rows[with_relevant]
+        return queries, torch.cat([rows, self._missing(queries, rows)], dim=1)
 
-    def _missing(self, questions: Tensor, rows: Tensor) -> Tensor:
-        """The answers that are not in the rows, then -1."""
-        asked, right = pairs(self.arrays, questions)
-        width = int(self.asking.wanted(questions).max()) if len(questions) else 0
-        found = torch.full((len(questions), width), -1, device=rows.device)
-        place = {question: at for at, question in enumerate(questions.tolist())}
+    def _missing(self, queries: Tensor, rows: Tensor) -> Tensor:
+        """The relevant papers that are not in the rows, padded with -1."""
+        paired, positives = pairs(self.arrays, queries)
+        width = int(self.pack_queries.relevant_counts(queries).max()) if len(queries) else 0
+        missing = torch.full((len(queries), width), -1, device=rows.device)
+        place = {query: at for at, query in enumerate(queries.tolist())}
         filled = [0] * len(place)
-        for question, paper in zip(asked.tolist(), right.tolist(), strict=True):
-            at = place[question]
+        for query, paper in zip(paired.tolist(), positives.tolist(), strict=True):
+            at = place[query]
             if not bool((rows[at] == paper).any()):
-                found[at, filled[at]] = paper
+                missing[at, filled[at]] = paper
                 filled[at] += 1
-        return found
+        return missing
 
 
-def fit(
-    pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", watcher: Watcher | None = None
-) -> Network:
-    """Train a re-ranker from a pack and what lies beside it; killed, it goes on from its last checkpoint.
+def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", progress: Progress = SILENT) -> Network:
+    """Train a re-ranker from a pack and its sidecars; resumes from the last checkpoint.
 
-    `base` gives the tokeniser, and word vectors if the recipe says so.
+    `base` provides the tokeniser and, if the recipe says so, word vectors.
     """
-    chosen = device_called(device)
-    numbers, choice = numbers_of(Numbers, recipe, "numbers"), numbers_of(Choice, recipe, "negatives")
+    chosen = choose_device(device)
+    numbers, sampling = parse_section(Numbers, recipe, "numbers"), parse_section(NegativeSampling, recipe, "negatives")
     arrays = load(pack)
     torch.manual_seed(numbers.seed)
-    shape, table = _shaped(numbers_of(Shape, recipe, "shape"), numbers, base)
-    beside_it = [beside(pack, name) for name in ([PEOPLE] if shape.parts.bibliography else [])]
-    people = _people(pack, arrays, shape) if shape.parts.bibliography else None
-    lists = Lists.read(pack, arrays, choice.first_stage, chosen) if choice.first_stage else None
+    shape, table = _complete_shape(parse_section(Shape, recipe, "shape"), numbers, base)
+    sidecars = [sidecar_path(pack, name) for name in ([AUTHORS] if shape.parts.bibliography else [])]
+    bibliography = _load_bibliography(pack, arrays, shape) if shape.parts.bibliography else None
+    lists = CandidateLists.read(pack, arrays, sampling.first_stage, chosen) if sampling.first_stage else None
     model = Network(shape, table).to(chosen)
-    training = Training(arrays, model, numbers, choice, people, lists, chosen)
+    training = Training(arrays, model, numbers, sampling, bibliography, lists, chosen)
     optimizer = torch.optim.Adam(model.parameters(), numbers.rate)
-    files = [pack, *beside_it, *([beside(pack, choice.first_stage)] if lists else [])]
-    checkpoint = Checkpoint(out / CHECKPOINT, fingerprint(recipe, files, chosen), chosen)
-    steps = Steps(model, optimizer, training, out, checkpoint, watcher)
+    files = [pack, *sidecars, *([sidecar_path(pack, sampling.first_stage)] if lists else [])]
+    checkpoint = Checkpoint(out / CHECKPOINT, training_fingerprint(recipe, files, chosen), chosen)
+    steps = Steps(model, optimizer, training, out, checkpoint, progress)
     steps.run(numbers.steps, numbers.rate, numbers.warmup, training.loss, training.dev, numbers.dev_every)
-    training.best.take()
+    training.best.load_best()
     save(model, out)
-    write_about(out, Inputs(**recipe.get("inputs", {})), recipe, arrays, base)
+    write_record(out, Inputs(**recipe.get("inputs", {})), recipe, arrays, base)
     return model
 
 
 def save(model: Network, folder: Path) -> None:
-    """Weights and sizes as `citewell.models.enhanced_onnx` reads them."""
+    """Write weights and shape as `citewell.models.enhanced_onnx` reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     model.shape.write(folder)
     np.savez(folder / WEIGHTS, **{name: weight.detach().cpu().numpy() for name, weight in model.state_dict().items()})
 
 
 def export(weights: Path, target: Path) -> None:
-    """The served form: ONNX, sizes, tokeniser and card."""
+    """Write the served model: ONNX, shape, tokeniser and card."""
     from citewell.models.enhanced_onnx import convert
 
     target.mkdir(parents=True, exist_ok=True)
     for name in (SHAPE, TOKENIZER):
         shutil.copyfile(weights / name, target / name)
-    write_card(weights, target, "a re-ranker of candidates for a citation context, by Medić's thesis, ONNX")
+    write_card(weights, target, "Medić's enhanced-context re-ranker of candidates for a citation context, ONNX")
     convert(weights, target / "model.onnx")
 
 
-def _shaped(shape: Shape, numbers: Numbers, base: Path) -> tuple[Shape, Tensor | None]:
-    """The sizes, with those that the base decides; and the word vectors to start from, if any."""
+def _complete_shape(shape: Shape, numbers: Numbers, base: Path) -> tuple[Shape, Tensor | None]:
+    """The shape, completed from the base model, and the initial word vectors, if any."""
     shape = replace(shape, vocabulary=json.loads((base / CONFIG).read_text("utf-8"))["vocab_size"])
     if numbers.table != "base":
         return shape, None
@@ -308,14 +306,14 @@ def _shaped(shape: Shape, numbers: Numbers, base: Path) -> tuple[Shape, Tensor |
     return replace(shape, words=table.shape[1]), table
 
 
-def _people(pack: Path, arrays: Arrays, shape: Shape) -> Arrays:
-    path = beside(pack, PEOPLE)
+def _load_bibliography(pack: Path, arrays: Arrays, shape: Shape) -> Arrays:
+    path = sidecar_path(pack, AUTHORS)
     if not path.exists():
-        raise CitewellError(f"there is no {path}; citewell.train.authors makes it of the pack's sets")
-    people = load(path)
-    if str(people["pack"]) != word(arrays) or int(people["people"]) != shape.people:
-        raise CitewellError(f"{path} was made for another pack, or for another number of people; make it anew")
-    return people
+        raise CitewellError(f"there is no {path}; citewell.train.authors makes it from the sets of the pack")
+    bibliography = load(path)
+    if str(bibliography["pack"]) != pack_fingerprint(arrays) or int(bibliography["people"]) != shape.people:
+        raise CitewellError(f"{path} was made for another pack or another number of people; make it again")
+    return bibliography
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A word for the content of files: another content, another word."""
+"""Fingerprints of files, to detect changes of what a result was made from."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from hashlib import blake2b
 from pathlib import Path
 
 
-def digest(files: Iterable[Path], *texts: str) -> str:
-    """Of what some files hold, and of some texts."""
-    found = blake2b("\0".join(texts).encode(), digest_size=16)
+def fingerprint(files: Iterable[Path], *texts: str) -> str:
+    """A hash of the content of files and of some texts."""
+    state = blake2b("\0".join(texts).encode(), digest_size=16)
     for path in files:
         with path.open("rb") as stream:
             while some := stream.read(1 << 22):
-                found.update(some)
-        found.update(b"\0")
-    return found.hexdigest()
+                state.update(some)
+        state.update(b"\0")
+    return state.hexdigest()

@@ -1,7 +1,7 @@
-"""Training a model that ranks sentences from the evidence questions of data sets: lessons, vectors of words, then the network.
+"""Trains a sentence-ranking model on the evidence queries of data sets: collects data, trains word vectors, then the network.
 
-In the folder that it leaves, ``words.npz`` and ``network.npz`` serve: put it into ``$CITEWELL_MODELS`` and a pipeline can name
-it. ``weights`` keeps the curve of the training. The same lessons do for several recipes (``--pack``).
+The output folder serves the model with ``words.npz`` and ``network.npz``: put it into ``$CITEWELL_MODELS`` and name it in a
+pipeline. ``weights`` has the training curve. Several recipes can share the collected data (``--pack``).
 """
 
 from __future__ import annotations
@@ -18,22 +18,20 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
-from citewell.evaluate.outcomes import Watcher as Asked
-from citewell.library.add import Progress
 from citewell.models.word_networks import NETWORK
 from citewell.models.word_vectors import FILE as WORDS
 from citewell.models.word_vectors import WordVectors
+from citewell.progress import SILENT, Progress
 from citewell.train.card import RECIPE, SETS, write_card, write_json
 from citewell.train.curve import dev_figures
-from citewell.train.fingerprints import digest
-from citewell.train.monitoring import Unwatched, Watcher
+from citewell.train.fingerprints import fingerprint
 from citewell.train.recipe import EvidenceRecipe
-from citewell.train.save import Checkpoints
-from citewell.train.sentence_data import Lessons, lessons_at
+from citewell.train.save import EpochCheckpoints
+from citewell.train.sentence_data import SentenceData, load_or_collect
 
 KINDS = {"joint-snippets": "citewell.train.joint_snippets", "semiser": "citewell.train.semiser"}
-"""Each a module with its `Numbers`, `fit`, and `WHAT` it makes."""
-WEIGHTS, LESSONS = "weights", "lessons.npz"
+"""The methods: modules with `Numbers`, `fit` and `WHAT` (a line for the card)."""
+WEIGHTS, DATA = "weights", "sentences.npz"
 _NEEDED = ("torch", "gensim")
 
 
@@ -43,37 +41,35 @@ def train(
     out: Path,
     pack: Path | None = None,
     device: str = "",
-    progress: Progress | None = None,
-    asked: Asked | None = None,
-    watcher: Watcher | None = None,
+    progress: Progress = SILENT,
 ) -> dict[str, Any]:
-    """Collect, learn words, fit and export; says what came of it. A training that was killed goes on where it was."""
+    """Collect data, train word vectors and network, and export; returns a summary. Resumes an interrupted training."""
     started = time.monotonic()
-    module, numbers = _method(recipe)
+    module, numbers = _training_module(recipe)
     weights = out / WEIGHTS
     weights.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(out / "training.lock", timeout=0):
-            path = pack or out / LESSONS
-            lessons = lessons_at(path, sets, recipe.questions, progress, asked, ours=pack is None)
-            words = _words(recipe, lessons, path, out, watcher or Unwatched())
-            _fit(module, numbers, recipe, lessons, words, weights, device, watcher)
+            path = pack or out / DATA
+            data = load_or_collect(path, sets, recipe.queries, progress, replace=pack is None)
+            words = _word_vectors(recipe, data, path, out, progress)
+            _fit(module, numbers, recipe, data, words, weights, device, progress)
             for name in (RECIPE, SETS):
-                write_json(weights / name, msgspec.to_builtins(recipe) if name == RECIPE else lessons.figures())
+                write_json(weights / name, msgspec.to_builtins(recipe) if name == RECIPE else data.figures())
             for name in (WORDS, NETWORK):
                 shutil.move(weights / name, out / name)
             write_card(weights, out, module.WHAT)
-            _tidy(out)
+            _remove_temporary_files(out)
     except Timeout:
-        raise CitewellError(f"{out} is being trained into; wait for that to end, or name another folder") from None
-    found = {"recipe": recipe.name, "out": str(out), "sets": lessons.figures(), "dev": dev_figures(weights)}
-    return {**found, "seconds": round(time.monotonic() - started, 1)}
+        raise CitewellError(f"another training is writing to {out}; wait for it to end, or choose another folder") from None
+    result = {"recipe": recipe.name, "out": str(out), "sets": data.figures(), "dev": dev_figures(weights)}
+    return {**result, "seconds": round(time.monotonic() - started, 1)}
 
 
-def _method(recipe: EvidenceRecipe) -> tuple[Any, Any]:
-    """The module that trains, and its numbers."""
-    if absent := [name for name in _NEEDED if find_spec(name) is None]:
-        raise CitewellError(f"the recipe {recipe.name!r} needs {absent[0]}; install it with: pip install 'citewell[train]'")
+def _training_module(recipe: EvidenceRecipe) -> tuple[Any, Any]:
+    """The module of the method, and its settings."""
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise CitewellError(f"the recipe {recipe.name!r} needs {missing[0]}; install it with: pip install 'citewell[train]'")
     module = import_module(KINDS[recipe.kind])
     try:
         return module, msgspec.convert(recipe.numbers, module.Numbers)
@@ -81,18 +77,18 @@ def _method(recipe: EvidenceRecipe) -> tuple[Any, Any]:
         raise CitewellError(f"the recipe {recipe.name!r}, [numbers]: {error}") from None
 
 
-def _words(recipe: EvidenceRecipe, lessons: Lessons, path: Path, out: Path, watcher: Watcher) -> WordVectors:
-    """The vectors of words; made once, and looked up where they are."""
-    from citewell.train.skip_gram import learn
+def _word_vectors(recipe: EvidenceRecipe, data: SentenceData, path: Path, out: Path, progress: Progress) -> WordVectors:
+    """The word vectors; trained once, then loaded."""
+    from citewell.train.skip_gram import train_word_vectors
 
-    made_of = digest([path], msgspec.json.encode([recipe.words, recipe.graph]).decode())
-    noted = out / WEIGHTS / f"words-{made_of}"
-    if not noted.exists():
-        checkpoints = Checkpoints(out / WEIGHTS / "words.training", made_of)
-        learn(lessons, recipe.words, recipe.graph, checkpoints, watcher).save(out / WEIGHTS)
+    origin = fingerprint([path], msgspec.json.encode([recipe.words, recipe.graph]).decode())
+    marker = out / WEIGHTS / f"words-{origin}"
+    if not marker.exists():
+        checkpoints = EpochCheckpoints(out / WEIGHTS / "words.training", origin)
+        train_word_vectors(data, recipe.words, recipe.graph, checkpoints, progress).save(out / WEIGHTS)
         for other in (out / WEIGHTS).glob("words-*"):
             other.unlink()
-        noted.touch()
+        marker.touch()
         checkpoints.clear()
     return WordVectors.load(out / WEIGHTS)
 
@@ -101,21 +97,21 @@ def _fit(
     module: Any,
     numbers: Any,
     recipe: EvidenceRecipe,
-    lessons: Lessons,
+    data: SentenceData,
     words: WordVectors,
     weights: Path,
     device: str,
-    watcher: Watcher | None,
+    progress: Progress,
 ) -> None:
-    from citewell.train.checkpoint import Checkpoint, fingerprint
-    from citewell.train.encoder import CHECKPOINT, device_called
+    from citewell.train.checkpoints import Checkpoint, training_fingerprint
+    from citewell.train.encoder import CHECKPOINT, choose_device
 
-    chosen = device_called(device)
-    made_of = fingerprint(msgspec.to_builtins(recipe), [weights / WORDS], chosen)
-    module.fit(lessons, words, numbers, Checkpoint(weights / CHECKPOINT, made_of, chosen), weights, chosen, watcher)
+    chosen = choose_device(device)
+    origin = training_fingerprint(msgspec.to_builtins(recipe), [weights / WORDS], chosen)
+    module.fit(data, words, numbers, Checkpoint(weights / CHECKPOINT, origin, chosen), weights, chosen, progress)
 
 
-def _tidy(out: Path) -> None:
-    """Remove what only a training that goes on needs."""
-    for path in (out / LESSONS, out / WEIGHTS / "checkpoint.pt", *(out / WEIGHTS).glob("words-*")):
+def _remove_temporary_files(out: Path) -> None:
+    """Remove the files that only a resumed training needs."""
+    for path in (out / DATA, out / WEIGHTS / "checkpoint.pt", *(out / WEIGHTS).glob("words-*")):
         path.unlink(missing_ok=True)

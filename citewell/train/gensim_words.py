@@ -1,7 +1,7 @@
-"""What the models that gensim trains have in common: words by number, one thread, and a state that can be kept.
+"""What the gensim models share: word ids as names, one thread, and resumable state.
 
-gensim is run an epoch at a time by one worker, so that the same seed gives the same vectors, and a training that was killed
-goes on from the arrays of its last whole epoch, generator included.
+gensim runs one epoch at a time with one worker, so that the same seed gives the same vectors; a resumed training continues from
+the arrays of the last complete epoch, including the random number generator.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from citewell.arrays import Arrays
-from citewell.train.monitoring import Watcher
-from citewell.train.save import Checkpoints
+from citewell.progress import Progress
+from citewell.train.save import EpochCheckpoints
 
 
 def names(numbers: Iterable[int]) -> list[str]:
-    """Words as gensim wants them."""
+    """Word ids as gensim's words."""
     return [str(number) for number in numbers]
 
 
@@ -28,25 +28,25 @@ def run_epochs(
     rate: float,
     texts: Callable[[], Iterable[Any]],
     size: int,
-    checkpoints: Checkpoints,
-    watcher: Watcher,
+    checkpoints: EpochCheckpoints,
+    progress: Progress,
 ) -> None:
-    """Train a word2vec or doc2vec model whose vocabulary is built, from its last checkpoint on."""
+    """Train a word2vec or doc2vec model with a built vocabulary, from its last checkpoint."""
     done, arrays = checkpoints.load(stage)
     if done:
         _restore(model, arrays)
-    watcher.trained(done * size)
+    progress.advance(done * size)
     for epoch in range(done, epochs):
         start, end = (max(0.01, 1 - at / epochs) * rate for at in (epoch, epoch + 1))
         model.train(texts(), total_examples=size, epochs=1, start_alpha=start, end_alpha=end)
         checkpoints.save(stage, epoch + 1, _state(model))
-        watcher.trained(size)
+        progress.advance(size)
 
 
 def _state(model: Any) -> Arrays:
     _, keys, place, *_ = model.random.get_state()
-    found = {"words": model.wv.vectors, "out": model.syn1neg, "keys": keys, "place": np.array([place], np.int64)}
-    return {**found, "docs": model.dv.vectors} if hasattr(model, "dv") else found
+    arrays = {"words": model.wv.vectors, "out": model.syn1neg, "keys": keys, "place": np.array([place], np.int64)}
+    return {**arrays, "docs": model.dv.vectors} if hasattr(model, "dv") else arrays
 
 
 def _restore(model: Any, arrays: Arrays) -> None:
@@ -58,5 +58,5 @@ def _restore(model: Any, arrays: Arrays) -> None:
 
 
 def rows_by_number(model: Any, size: int) -> list[int]:
-    """Where gensim keeps each word; it sorts them by its own count."""
+    """The rows of words in gensim's own order."""
     return [model.wv.key_to_index[str(number)] for number in range(size)]

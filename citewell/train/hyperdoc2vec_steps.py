@@ -1,7 +1,7 @@
-"""The steps of HyperDoc2Vec, compiled; `citewell.train.hyperdoc2vec` says what they are for.
+"""The compiled steps of HyperDoc2Vec; `citewell.train.hyperdoc2vec` explains them.
 
-Random numbers come from word2vec's own generator, whose state is handed in: the same state gives the same vectors. Documents
-and words to tell apart from the right one are drawn from tables, in which each stands as often as it is to be drawn.
+Random numbers come from word2vec's generator, whose state is a parameter: the same state gives the same vectors. Negatives are
+drawn from tables in which each document or word occurs in proportion to its probability.
 """
 
 from __future__ import annotations
@@ -14,42 +14,49 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from citewell.train.corpus import Numbers, Places
+from citewell.train.corpus import WordIds
+from citewell.types import Float32Array, IntArray
 
-Floats = npt.NDArray[np.float32]
 State = npt.NDArray[np.uint64]
 
 
 def _compiled(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The step as machine code, kept on disk where there is a place for it."""
-    # Sums of products may be reordered: without that they are not vectorised, and ten times slower.
+    """The step as machine code, cached on disk if possible."""
+    # Allow reordered sums: otherwise they are not vectorised, and ten times slower.
     try:
         return njit(cache=True, nogil=True, error_model="numpy", fastmath=True)(step)
-    except RuntimeError:  # neither the package's folder nor the user's can be written to
+    except RuntimeError:  # neither the package's folder nor the user's is writable
         return njit(nogil=True, error_model="numpy", fastmath=True)(step)
 
 
 @_compiled
-def drawn(state: State, below: int) -> int:
-    """A random number below a bound; the state moves on."""
+def random_below(state: State, below: int) -> int:
+    """A random number below a bound; advances the state."""
     state[0] = state[0] * np.uint64(25214903917) + np.uint64(11)
     return int((state[0] >> np.uint64(16)) & np.uint64(0x7FFFFFFF)) % below
 
 
 @_compiled
-def tell_apart(
-    mean: Floats, error: Floats, out: Floats, right: int, table: Numbers, negatives: int, rate: float, state: State
+def negative_sampling(
+    mean: Float32Array,
+    error: Float32Array,
+    out: Float32Array,
+    target: int,
+    table: WordIds,
+    negatives: int,
+    rate: float,
+    state: State,
 ) -> None:
-    """Pull the OUT vector of what is right towards `mean`, push those of drawn ones away; `error` is what moves the mean."""
+    """Pull the OUT vector of the target towards `mean` and push those of the negatives away; `error` moves the mean."""
     size = len(mean)
     error[:] = 0
     for draw in range(negatives + 1):
-        place = right
+        place = target
         label = np.float32(1)
         if draw:
-            place = table[drawn(state, len(table))]
+            place = table[random_below(state, len(table))]
             label = np.float32(0)
-            if place == right:
+            if place == target:
                 continue
         row = out[place]
         product = np.float32(0)
@@ -63,56 +70,56 @@ def tell_apart(
 
 @_compiled
 def learn_text(
-    words: Numbers,
+    words: WordIds,
     doc: int,
-    docs_in: Floats,
-    words_in: Floats,
-    words_out: Floats,
-    keep: Floats,
-    table: Numbers,
+    docs_in: Float32Array,
+    words_in: Float32Array,
+    words_out: Float32Array,
+    keep: Float32Array,
+    table: WordIds,
     window: int,
     negatives: int,
     rate: float,
     state: State,
 ) -> None:
-    """One pass over a document's words: the document and the words round a place foretell the word in it."""
-    kept = np.empty(len(words), np.int32)
+    """One pass over a document: the document and the words around a position predict the word there."""
+    chosen = np.empty(len(words), np.int32)
     size = 0
     for word in words:
-        if keep[word] >= 1 or drawn(state, 65536) < keep[word] * np.float32(65536):
-            kept[size] = word
+        if keep[word] >= 1 or random_below(state, 65536) < keep[word] * np.float32(65536):
+            chosen[size] = word
             size += 1
     mean = np.empty(docs_in.shape[1], np.float32)
     error = np.empty(docs_in.shape[1], np.float32)
     for at in range(size):
-        reach = window - drawn(state, window)
+        reach = window - random_below(state, window)
         first, last = max(0, at - reach), min(size, at + reach + 1)
         mean[:] = docs_in[doc]
         for near in range(first, last):
             if near != at:
-                mean += words_in[kept[near]]
+                mean += words_in[chosen[near]]
         mean /= np.float32(last - first)
-        tell_apart(mean, error, words_out, kept[at], table, negatives, rate, state)
+        negative_sampling(mean, error, words_out, chosen[at], table, negatives, rate, state)
         docs_in[doc] += error
         for near in range(first, last):
             if near != at:
-                words_in[kept[near]] += error
+                words_in[chosen[near]] += error
 
 
 @_compiled
 def learn_citation(
-    words: Numbers,
+    words: WordIds,
     citing: int,
     cited: int,
-    docs_in: Floats,
-    docs_out: Floats,
-    words_in: Floats,
-    table: Numbers,
+    docs_in: Float32Array,
+    docs_out: Float32Array,
+    words_in: Float32Array,
+    table: WordIds,
     negatives: int,
     rate: float,
     state: State,
 ) -> None:
-    """One citation: the citing document (none where negative) and the words round the place foretell the cited document."""
+    """One citation: the citing document (none if negative) and the words around the citation predict the cited document."""
     mean = docs_in[max(citing, 0)].copy()
     if citing < 0:
         mean[:] = 0
@@ -120,7 +127,7 @@ def learn_citation(
         mean += words_in[word]
     mean /= np.float32(len(words) + (citing >= 0))
     error = np.empty(docs_in.shape[1], np.float32)
-    tell_apart(mean, error, docs_out, cited, table, negatives, rate, state)
+    negative_sampling(mean, error, docs_out, cited, table, negatives, rate, state)
     if citing >= 0:
         docs_in[citing] += error
     for word in words:
@@ -129,21 +136,21 @@ def learn_citation(
 
 @_compiled
 def learn(
-    order: Places,
-    text_words: Numbers,
-    text_starts: Places,
-    context_words: Numbers,
-    context_starts: Places,
-    first_context: Places,
-    cited: Numbers,
-    docs_in: Floats,
-    docs_out: Floats,
-    words_in: Floats,
-    words_out: Floats,
-    keep: Floats,
-    word_table: Numbers,
-    doc_table: Numbers,
-    own_table: Numbers,
+    order: IntArray,
+    text_words: WordIds,
+    text_starts: IntArray,
+    context_words: WordIds,
+    context_starts: IntArray,
+    first_context: IntArray,
+    cited: WordIds,
+    docs_in: Float32Array,
+    docs_out: Float32Array,
+    words_in: Float32Array,
+    words_out: Float32Array,
+    keep: Float32Array,
+    word_table: WordIds,
+    doc_table: WordIds,
+    own_table: WordIds,
     window: int,
     negatives: int,
     doc_negatives: int,
@@ -154,14 +161,16 @@ def learn(
     citation_rate: float,
     state: State,
 ) -> None:
-    """Some documents, each its text, then `own_passes` times a span of it as if it cited the document, then `passes` times its
-    citations; the contexts of each begin at `first_context`."""
+    """Some documents: the text of each, then `own_passes` spans of it as if they cited the document, then its citations.
+
+    Citations are repeated `passes` times; the contexts of each document begin at `first_context`.
+    """
     for doc in order:
         text = text_words[text_starts[doc] : text_starts[doc + 1]]
         learn_text(text, doc, docs_in, words_in, words_out, keep, word_table, window, negatives, rate, state)
         if len(text):
             for _ in range(own_passes):
-                start = drawn(state, max(1, len(text) - span + 1))
+                start = random_below(state, max(1, len(text) - span + 1))
                 near = text[start : start + span]
                 learn_citation(near, -1, doc, docs_in, docs_out, words_in, own_table, doc_negatives, citation_rate, state)
         for _ in range(passes):

@@ -1,4 +1,4 @@
-"""LDA (Blei et al. 2003) by gensim's online variational Bayes; the papers' mixes by the same E-step that serves queries."""
+"""LDA (Blei et al. 2003) with gensim's online variational Bayes; papers get mixtures from the E-step that serves queries."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 from gensim.models.ldamodel import LdaModel
 
 from citewell.arrays import Arrays
+from citewell.progress import Progress
 from citewell.retrieve.topics import mixture
 from citewell.train.corpus import Corpus
-from citewell.train.monitoring import Watcher
-from citewell.train.save import Checkpoints
+from citewell.train.save import EpochCheckpoints
 
 _STAGE = "lda"
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The numbers of a recipe."""
+    """The settings of a recipe."""
 
     topics: int
     epochs: int
     chunk: int
-    """After how many papers the topics are updated."""
+    """Papers between updates of the topics."""
     decay: float
     offset: float
 
 
-def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: Checkpoints, watcher: Watcher) -> Arrays:
+def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: EpochCheckpoints, progress: Progress) -> Arrays:
     """Topics of words and papers."""
-    texts = [_counted(words) for words in corpus.texts]
-    # In the order of a library papers of one source stand together; topics learned from the first few would shut out the rest.
-    spoken = [texts[at] for at in np.random.default_rng(seed).permutation(len(texts)) if texts[at]]
-    watcher.training((parameters.epochs + 1) * len(texts))
+    texts = [_word_counts(words) for words in corpus.texts]
+    # In library order, papers of one source are adjacent; topics learned from the first ones would crowd out the rest.
+    shuffled = [texts[at] for at in np.random.default_rng(seed).permutation(len(texts)) if texts[at]]
+    progress.start("training", (parameters.epochs + 1) * len(texts), "papers")
     model: Any = LdaModel(
         id2word={number: str(number) for number in range(len(corpus.hashes))},
         num_topics=parameters.topics,
@@ -46,11 +46,11 @@ def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: Checkp
     done, arrays = checkpoints.load(_STAGE)
     if done:
         _restore(model, arrays)
-    watcher.trained(done * len(texts))
+    progress.advance(done * len(texts))
     for epoch in range(done, parameters.epochs):
-        model.update(spoken, passes=1)
+        model.update(shuffled, passes=1)
         checkpoints.save(_STAGE, epoch + 1, _state(model))
-        watcher.trained(len(texts))
+        progress.advance(len(texts))
     topics = np.ascontiguousarray(model.expElogbeta.T, np.float32)
     prior = np.asarray(model.alpha, np.float32)
     docs = np.zeros((len(texts), parameters.topics), np.float32)
@@ -58,11 +58,11 @@ def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: Checkp
         if text:
             words, counts = (np.array(column) for column in zip(*text, strict=True))
             docs[row] = mixture(counts.astype(np.float32), topics[words], prior)
-    watcher.trained(len(texts))
+    progress.advance(len(texts))
     return {"docs": docs, "words_topics": topics, "prior": prior}
 
 
-def _counted(words: Any) -> list[tuple[int, int]]:
+def _word_counts(words: Any) -> list[tuple[int, int]]:
     numbers, counts = np.unique(words, return_counts=True)
     return list(zip(numbers.tolist(), counts.tolist(), strict=True))
 

@@ -1,4 +1,4 @@
-"""What training makes small: each a function of scores or distances."""
+"""Loss functions, over scores or distances."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def in_batch_softmax(scores: Tensor, right: Tensor, hidden: Tensor, temperature: float) -> Tensor:
-    """Each query's right paper against all papers of the batch, those left out that may be right too (`hidden`)."""
-    logits = (scores / temperature).masked_fill(hidden, float("-inf"))
-    return functional.cross_entropy(logits, right)
+def in_batch_softmax(scores: Tensor, positives: Tensor, masked: Tensor, temperature: float) -> Tensor:
+    """Softmax of each query's positive over all papers of the batch, without the `masked` ones, which may be relevant."""
+    logits = (scores / temperature).masked_fill(masked, float("-inf"))
+    return functional.cross_entropy(logits, positives)
 
 
 def triplet(near: Tensor, far: Tensor, margin: float) -> Tensor:
-    """The right paper must be nearer than a wrong one by a margin; distances."""
+    """Triplet loss over distances: the positive must be nearer than the negative by a margin."""
     return functional.relu(near - far + margin).mean()
 
 
 def binary(scores: Tensor, labels: Tensor) -> Tensor:
-    """Right or wrong, pair by pair."""
+    """Binary cross-entropy of pairs."""
     return functional.binary_cross_entropy_with_logits(scores, labels)
 
 
-def listwise(scores: Tensor, right: Tensor) -> Tensor:
-    """Candidates in rows: the right ones of each (`right`, 0 or 1) share all the probability."""
+def listwise(scores: Tensor, relevant: Tensor) -> Tensor:
+    """Listwise softmax: the relevant candidates of each row share all the probability."""
     logs = functional.log_softmax(scores, dim=1)
-    return -(logs * right).sum(1).div(right.sum(1).clamp(min=1)).mean()
+    return -(logs * relevant).sum(1).div(relevant.sum(1).clamp(min=1)).mean()
 
 
-def likeness(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
-    """How far the student's scores of a batch are from the teacher's, as distributions over its papers."""
-    wanted = torch.softmax(teacher / temperature, dim=1)
-    return functional.kl_div(torch.log_softmax(student / temperature, dim=1), wanted, reduction="batchmean")
+def distillation(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    """KL divergence of the student's score distribution over a batch from the teacher's."""
+    targets = torch.softmax(teacher / temperature, dim=1)
+    return functional.kl_div(torch.log_softmax(student / temperature, dim=1), targets, reduction="batchmean")

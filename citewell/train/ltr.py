@@ -1,10 +1,10 @@
-"""Training the learned combination: LightGBM's lambdarank over the signals of candidates for questions whose answers are known.
+"""Trains the trees of learning to rank: LightGBM's lambdarank over the features of candidates.
 
-The questions are those of dev years, which no encoder was trained on: on questions that it has seen, its own signal would look
-better than it is. Every fifth of them is held back to tell when to stop; then all are used. Some of them teach twice, the
-second time without what needs an encoder's vectors, or the names of the authors, so that the trees also know what to make of a
-library whose vectors are not ready, and of a draft that does not say who writes it. A right paper that nobody has cited yet may
-count for more than others: there are few of them, and the trees would else learn that what is not cited is never wanted.
+The queries are those of the dev years, on which no encoder was trained: on its training queries, an encoder's own feature would
+look better than it is. One query in five is held out for early stopping; the final model uses all. Some queries are repeated
+with hidden features, without vectors or without author names, so that the trees can handle a library whose vectors are not
+ready and a draft without authors. Relevant papers without citations can have a larger weight: they are few, and the trees would
+otherwise learn that uncited papers are never relevant.
 """
 
 from __future__ import annotations
@@ -14,146 +14,148 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from citewell.evaluate.by_date import runners_by_date
 from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.outcomes import Watcher
 from citewell.fuse.features import CITATIONS
 from citewell.fuse.ltr import LTR
 from citewell.models.trees import Trees
 from citewell.pipeline.pipeline import Pipeline
-from citewell.train.recipe import Hidden
+from citewell.progress import SILENT, Progress
+from citewell.train.recipe import HiddenFeatures
 
-_HELD_BACK = 5
-_OURS = ("rounds", "patience", "uncited")
-"""The numbers of the trees that are not LightGBM's."""
-_PARTS = ("rows", "labels", "sizes")
+_FOLDS = 5
+_OWN_PARAMETERS = ("rounds", "patience", "uncited")
+"""Parameters of a recipe that are not LightGBM's."""
+_ARRAYS = ("rows", "labels", "sizes")
 
 
 @dataclass
 class Examples:
-    """Candidates of questions, one question's behind the other's."""
+    """The candidates of queries, query by query."""
 
     names: tuple[str, ...]
     rows: npt.NDArray[np.float32]
     labels: npt.NDArray[np.int8]
     sizes: npt.NDArray[np.int64]
-    """How many candidates each question has."""
+    """The number of candidates of each query."""
 
-    def save(self, path: Path) -> None:
-        np.savez(path, names=np.array(self.names), **{part: getattr(self, part) for part in _PARTS})
+    def save(self, stream: BinaryIO) -> None:
+        np.savez(stream, names=np.array(self.names), **{part: getattr(self, part) for part in _ARRAYS})
 
     @classmethod
     def load(cls, path: Path) -> Examples:
-        with np.load(path, allow_pickle=False) as found:
-            return cls(tuple(found["names"].tolist()), **{part: found[part] for part in _PARTS})
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls(tuple(arrays["names"].tolist()), **{part: arrays[part] for part in _ARRAYS})
 
     @classmethod
     def joined(cls, parts: Sequence[Examples]) -> Examples:
-        return cls(parts[0].names, **{part: np.concatenate([getattr(each, part) for each in parts]) for part in _PARTS})
+        return cls(parts[0].names, **{part: np.concatenate([getattr(each, part) for each in parts]) for part in _ARRAYS})
 
-    def of_questions(self, chosen: npt.NDArray[np.bool_]) -> Examples:
+    def select(self, chosen: npt.NDArray[np.bool_]) -> Examples:
         rows = np.repeat(chosen, self.sizes)
         return Examples(self.names, self.rows[rows], self.labels[rows], self.sizes[chosen])
 
-    def without(self, signals: Sequence[str], depth: int) -> Examples:
-        """As they would be without some signals: those of pipelines that find and score nothing, and others.
+    def without(self, features: Sequence[str], depth: int) -> Examples:
+        """The examples with some features, or all features of some pipelines, missing.
 
-        Questions that are left with no answer are dropped.
-
-        Papers that none of the others has among its `depth` best are no candidates then.
+        Papers that no other pipeline has in its top `depth` are no longer candidates; queries without a relevant candidate are
+        dropped.
         """
-        hidden = [any(f"{name} ".startswith(f"{each} ") for each in signals) for name in self.names]
+        hidden = [any(name in _columns(each) for each in features) for name in self.names]
         ranks = [name.endswith(" rank") and not hide for name, hide in zip(self.names, hidden, strict=True)]
-        kept = (self.rows[:, ranks] <= np.float32(math.log(depth))).any(axis=1)  # what is missing is no rank
+        kept = (self.rows[:, ranks] <= np.float32(math.log(depth))).any(axis=1)  # a missing rank (NaN) compares false
         owners = np.repeat(np.arange(len(self.sizes)), self.sizes)[kept]
         rows = self.rows[kept]
         rows[:, hidden] = np.nan
         sizes = np.bincount(owners, minlength=len(self.sizes))
         left = Examples(self.names, rows, self.labels[kept], sizes)
-        return left.of_questions(np.bincount(owners, weights=left.labels, minlength=len(sizes)) > 0)
+        return left.select(np.bincount(owners, weights=left.labels, minlength=len(sizes)) > 0)
 
 
 @dataclass(frozen=True)
-class Hiding:
-    """Which signals are hidden from the trees, and how often."""
+class FeatureDropout:
+    """Features to hide, and how often."""
 
-    hidden: tuple[Hidden, ...] = ()
+    hidden: tuple[HiddenFeatures, ...] = ()
     depth: int = 150
-    """How many of the best of each pipeline are candidates."""
+    """Candidates per pipeline."""
 
-    def added(self, examples: Examples, seed: int) -> Examples:
-        """The examples, and shares of their questions once more as they would be without some signals."""
+    def augment(self, examples: Examples, seed: int) -> Examples:
+        """The examples, plus a sample of their queries again with hidden features."""
         random = np.random.default_rng(seed)
         parts = [examples]
         for each in self.hidden:
-            drawn = random.random(len(examples.sizes)) < each.share
-            parts.append(examples.of_questions(drawn).without(each.signals, self.depth))
+            sampled = random.random(len(examples.sizes)) < each.share
+            parts.append(examples.select(sampled).without(each.features, self.depth))
         return Examples.joined(parts)
 
 
-def never_cited(examples: Examples) -> npt.NDArray[np.bool_]:
-    """Which candidates nobody has cited."""
+def _columns(feature: str) -> tuple[str, ...]:
+    """The columns of a feature, or of all features of a pipeline."""
+    return (feature, f"{feature} rank", f"{feature} score", f"{feature} below best")
+
+
+def is_uncited(examples: Examples) -> npt.NDArray[np.bool_]:
+    """Which candidates have no citations."""
     if CITATIONS not in examples.names:
         return np.zeros(len(examples.labels), bool)
     return np.asarray(examples.rows[:, examples.names.index(CITATIONS)] == 0)
 
 
-def collect(evaluation: Evaluation, stage: LTR, watcher: Watcher | None = None) -> Examples | None:
-    """The signals of the candidates for every question of an evaluation, and which of them are right.
+def collect(evaluation: Evaluation, stage: LTR, progress: Progress = SILENT) -> Examples | None:
+    """The features of the candidates for every query of an evaluation, and their relevance.
 
-    None where no question has an answer among its candidates.
+    None if no query has a relevant candidate.
     """
-    questions = evaluation.queries()
+    queries = evaluation.queries()
     names: tuple[str, ...] = ()
     rows, labels, sizes = [], [], []
-    if watcher:
-        watcher.asking(len(questions))
-    for runner, group in runners_by_date(questions, evaluation.libraries(), [Pipeline("", "", (stage,))]):
-        for question in group:
-            papers, table = stage.candidate_features(runner.request(question))
-            right = np.isin(papers, runner.relevant_papers(question))
-            if right.any():
+    progress.start("collecting features", len(queries), "queries")
+    for runner, group in runners_by_date(queries, evaluation.libraries(), [Pipeline("", "", (stage,))]):
+        for judged in group:
+            papers, table = stage.candidate_features(runner.request(judged))
+            relevant = np.isin(papers, runner.relevant_papers(judged))
+            if relevant.any():
                 names = table.names
                 rows.append(table.rows.astype(np.float32))
-                labels.append(right.astype(np.int8))
+                labels.append(relevant.astype(np.int8))
                 sizes.append(len(papers))
-            if watcher:
-                watcher.asked(1)
+            progress.advance()
     return Examples(names, np.concatenate(rows), np.concatenate(labels), np.array(sizes)) if rows else None
 
 
-def learn(
-    examples: Examples, parameters: dict[str, Any], hiding: Hiding, seed: int
+def train_trees(
+    examples: Examples, parameters: dict[str, Any], dropout: FeatureDropout, seed: int
 ) -> tuple[Trees, npt.NDArray[np.float64], dict[str, Any]]:
-    """Trees, what those of most questions thought of the ones that were held back, and what is known of them."""
+    """The trees, the scores of the held-out queries by a model trained without them, and a summary."""
     import lightgbm
 
     settings = _settings(parameters, seed)
-    some, others = held_back(examples, seed)
+    kept, held_out = hold_out(examples, seed)
     first = lightgbm.train(
         settings,
-        _data(lightgbm, hiding.added(some, seed)),
+        _data(lightgbm, dropout.augment(kept, seed)),
         int(parameters.get("rounds", 600)),
-        valid_sets=[_data(lightgbm, others)],
+        valid_sets=[_data(lightgbm, held_out)],
         callbacks=[lightgbm.early_stopping(int(parameters.get("patience", 40)), verbose=False)],
     )
     rounds = int(first.best_iteration or 1)
-    thought = np.asarray(first.predict(others.rows, num_iteration=rounds))
-    whole = lightgbm.train(settings, _data(lightgbm, hiding.added(examples, seed)), max(1, round(rounds * 1.1)))
+    held_out_scores = np.asarray(first.predict(held_out.rows, num_iteration=rounds))
+    whole = lightgbm.train(settings, _data(lightgbm, dropout.augment(examples, seed)), max(1, round(rounds * 1.1)))
     gains = dict(zip(examples.names, whole.feature_importance("gain").tolist(), strict=True))
     total = sum(gains.values()) or 1.0
     about = {
-        "questions": len(examples.sizes),
+        "queries": len(examples.sizes),
         "candidates": len(examples.labels),
         "rounds": rounds,
         "gains": {name: round(gain / total, 4) for name, gain in sorted(gains.items(), key=lambda pair: -pair[1])},
     }
-    return _trees(whole, examples), thought, about
+    return _trees(whole, examples), held_out_scores, about
 
 
 def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -166,42 +168,42 @@ def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
         "deterministic": True,
         "num_threads": 2,
         "label_gain": [0.0, 1.0, float(parameters.get("uncited", 1.0))],
-        **{key: value for key, value in parameters.items() if key not in _OURS},
+        **{key: value for key, value in parameters.items() if key not in _OWN_PARAMETERS},
     }
 
 
 def _trees(booster: Any, examples: Examples) -> Trees:
-    # Names may hold no space for LightGBM.
+    # LightGBM does not allow spaces in names.
     return Trees.of_lightgbm({**booster.dump_model(), "feature_names": list(examples.names)})
 
 
 def _data(lightgbm: Any, examples: Examples) -> Any:
-    # Of the right papers those that nobody has cited yet are a class of their own.
-    grades = examples.labels + (examples.labels & never_cited(examples))
+    # Relevant papers without citations are a grade of their own.
+    grades = examples.labels + (examples.labels & is_uncited(examples))
     return lightgbm.Dataset(examples.rows, grades, group=examples.sizes, free_raw_data=False)
 
 
-def held_back(examples: Examples, seed: int) -> tuple[Examples, Examples]:
-    """The questions to learn from, and a fifth of all that are held back."""
-    held = np.random.default_rng(seed).permutation(len(examples.sizes)) % _HELD_BACK == 0
-    return examples.of_questions(~held), examples.of_questions(held)
+def hold_out(examples: Examples, seed: int) -> tuple[Examples, Examples]:
+    """The queries to learn from, and one in five that is held out."""
+    held_out = np.random.default_rng(seed).permutation(len(examples.sizes)) % _FOLDS == 0
+    return examples.select(~held_out), examples.select(held_out)
 
 
-def measured(scores: npt.NDArray[np.float64], examples: Examples) -> dict[str, float]:
-    """R@10 among the right papers that are candidates, and RR."""
+def measure(scores: npt.NDArray[np.float64], examples: Examples) -> dict[str, float]:
+    """R@10 relative to the relevant candidates, and RR."""
     recall, reciprocal = [], []
     start = 0
     for size in examples.sizes.tolist():
         order = np.argsort(-scores[start : start + size], kind="stable")
-        right = examples.labels[start : start + size][order]
-        recall.append(right[:10].sum() / right.sum())
-        reciprocal.append(1 / (1 + int(np.argmax(right))))
+        relevant = examples.labels[start : start + size][order]
+        recall.append(relevant[:10].sum() / relevant.sum())
+        reciprocal.append(1 / (1 + int(np.argmax(relevant))))
         start += size
     return {"R@10": round(float(np.mean(recall)), 4), "RR": round(float(np.mean(reciprocal)), 4)}
 
 
 def write(folder: Path, name: str, trees: Trees, about: dict[str, Any]) -> None:
-    """Trees, and what is known of them."""
+    """Write the trees and their summary."""
     folder.mkdir(parents=True, exist_ok=True)
     trees.save(folder / f"{name}.npz")
     (folder / f"{name}.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

@@ -1,13 +1,13 @@
-"""An examination: all that a re-ranker is to read for the questions of an evaluation, as plain arrays in one file.
+"""Offline scoring: everything that a re-ranker reads for the queries of an evaluation, as arrays in one file.
 
-Medić's models take seconds a question on a CPU, and there are dozens of them. At home each question is put to a first stage in
-the library of its own moment, and what a served model would see of it and of its candidates is written down. A machine with a
-GPU marks the candidates (`citewell.train.score_offline`), for as many models as are wanted. At home marks become a run, which
-``citewell evaluate --run`` measures as it does any other::
+Medić's models take seconds per query on a CPU, and there are dozens. ``make`` runs a first stage on each query, in the library
+of its date, and writes what a served model would read. A machine with a GPU scores the candidates
+(`citewell.train.score_offline`), for any number of models. ``run`` turns scores into a run, which ``citewell evaluate --run``
+measures::
 
-    python -m citewell.train.offline_scoring make data/cs exam.npz --recipe medic-textenh --sample 500
-    python -m citewell.train.score_offline exam.npz out marks.npz
-    python -m citewell.train.offline_scoring run exam.npz marks.npz textenh.run
+    python -m citewell.train.offline_scoring make data/cs inputs.npz --recipe medic-textenh --sample 500
+    python -m citewell.train.score_offline inputs.npz out scores.npz
+    python -m citewell.train.offline_scoring run inputs.npz scores.npz textenh.run
 """
 
 from __future__ import annotations
@@ -23,118 +23,126 @@ import numpy as np
 from citewell.errors import CitewellError
 from citewell.evaluate.by_date import runners_by_date
 from citewell.evaluate.evaluation import Evaluation
-from citewell.evaluate.outcomes import Watcher
 from citewell.evaluate.trec import strictly_falling, write_run
-from citewell.models.enhanced_context import Candidate, Shape, Sight
-from citewell.models.inputs import Inputs, Reader
+from citewell.models.enhanced_context import Candidate, Shape, TensorInputs
+from citewell.models.inputs import Inputs, TokenReader
 from citewell.models.onnx import tokenizer
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
+from citewell.progress import SILENT, Progress
 from citewell.rerank.enhanced_context import candidates
 from citewell.train.packs import Arrays, load, save
 
-NOTHING = -1
-"""In a row of candidates: there is none."""
+NO_PAPER = -1
+"""Padding in a row of candidates."""
 
 
-def make(
-    evaluation: Evaluation, first: Pipeline, depth: int, shape: Shape, base: Path, watcher: Watcher | None = None
+def collect_inputs(
+    evaluation: Evaluation, first: Pipeline, depth: int, shape: Shape, base: Path, progress: Progress = SILENT
 ) -> Arrays:
-    """The arrays of an examination: questions, the papers that are candidates of any, and which are whose."""
-    sight = Sight(shape, Reader(tokenizer(base), Inputs()))
-    asked = sorted(evaluation.queries(), key=lambda question: question.date)
-    held: dict[str, Candidate] = {}
-    number: dict[str, int] = {}
-    rows = np.full((len(asked), depth), NOTHING, np.int32)
-    cited = np.zeros((len(asked), depth, shape.years + 1), np.float32)
-    if watcher:
-        watcher.asking(len(asked))
-    places = {question.id: at for at, question in enumerate(asked)}
-    for runner, group in runners_by_date(asked, evaluation.libraries(), [first]):
-        for question in group:
-            request, at = runner.request(question), places[question.id]
+    """The arrays: queries, the papers that are candidates of any query, and the candidates of each."""
+    tensors = TensorInputs(shape, TokenReader(tokenizer(base), Inputs()))
+    queries = sorted(evaluation.queries(), key=lambda judged: judged.date)
+    candidates_by_name: dict[str, Candidate] = {}
+    numbers: dict[str, int] = {}
+    rows = np.full((len(queries), depth), NO_PAPER, np.int32)
+    cited = np.zeros((len(queries), depth, shape.years + 1), np.float32)
+    progress.start("collecting candidates", len(queries), "queries")
+    rows_by_query = {judged.id: at for at, judged in enumerate(queries)}
+    for runner, group in runners_by_date(queries, evaluation.libraries(), [first]):
+        for judged in group:
+            request, at = runner.request(judged), rows_by_query[judged.id]
             papers = first.rank(request).papers[:depth]
-            seen, names = candidates(request, papers, shape.years), runner.ids(papers.tolist())
-            for name, paper in zip(names, seen, strict=True):
-                held.setdefault(name, paper)
-                number.setdefault(name, len(number))
-            rows[at, : len(papers)] = [number[name] for name in names]
-            cited[at, : len(papers)] = sight.cited(seen)
-            if watcher:
-                watcher.asked(1)
-    contexts = [sight.context(question.query) for question in asked]
+            read, names = candidates(request, papers, shape.years), runner.ids(papers.tolist())
+            for name, paper in zip(names, read, strict=True):
+                candidates_by_name.setdefault(name, paper)
+                numbers.setdefault(name, len(numbers))
+            rows[at, : len(papers)] = [numbers[name] for name in names]
+            cited[at, : len(papers)] = tensors.cited(read)
+            progress.advance()
+    contexts = [tensors.context(judged.query) for judged in queries]
     return {
-        "questions": np.array([question.id for question in asked]),
-        "papers": np.array(list(held)),
+        "questions": np.array([judged.id for judged in queries]),
+        "papers": np.array(list(candidates_by_name)),
         "rows": rows,
         "cited": cited,
         "gap": np.array([gap for _, gap in contexts], np.int32),
-        "authors": sight.authors(list(held.values())).astype(np.int32),
+        "authors": tensors.authors(list(candidates_by_name.values())).astype(np.int32),
         **_flat("context", [tokens for tokens, _ in contexts]),
-        **_flat("citing", sight.texts([(question.query.title, question.query.abstract) for question in asked])),
-        **_flat("text", sight.texts([(paper.title, paper.abstract) for paper in held.values()])),
+        **_flat("citing", tensors.texts([(judged.query.title, judged.query.abstract) for judged in queries])),
+        **_flat("text", tensors.texts([(paper.title, paper.abstract) for paper in candidates_by_name.values()])),
     }
 
 
 def _flat(name: str, texts: Sequence[Sequence[int]]) -> Arrays:
-    """Token numbers of texts behind one another, and where each begins."""
+    """The tokens of texts in one array, and the start of each."""
     starts = np.cumsum([0, *map(len, texts)])
     return {name: np.fromiter(chain.from_iterable(texts), np.uint16, int(starts[-1])), f"{name}_at": starts}
 
 
-def ranked(exam: Arrays, marks: Arrays) -> dict[str, dict[str, float]]:
-    """Each question's candidates by their marks, best first, as a run has them."""
-    if marks["marks"].shape != exam["rows"].shape:
-        raise CitewellError("the marks are of another examination; mark this one")
-    names = exam["papers"]
-    found = {}
-    for question, row, scores in zip(exam["questions"].tolist(), exam["rows"], marks["marks"], strict=True):
-        there = np.flatnonzero(row != NOTHING)
-        order = there[np.argsort(-scores[there], kind="stable")]
-        falling = strictly_falling(scores[order].astype(np.float32))
-        found[question] = dict(zip(names[row[order]].tolist(), falling.tolist(), strict=True))
-    return found
+def to_run(inputs: Arrays, scores: Arrays) -> dict[str, dict[str, float]]:
+    """The candidates of each query sorted by score, as in a run."""
+    if scores["scores"].shape != inputs["rows"].shape:
+        raise CitewellError("the scores are of other inputs; score these inputs")
+    names = inputs["papers"]
+    run = {}
+    for query, row, values in zip(inputs["questions"].tolist(), inputs["rows"], scores["scores"], strict=True):
+        present = np.flatnonzero(row != NO_PAPER)
+        order = present[np.argsort(-values[present], kind="stable")]
+        strictly_decreasing = strictly_falling(values[order].astype(np.float32))
+        run[query] = dict(zip(names[row[order]].tolist(), strictly_decreasing.tolist(), strict=True))
+    return run
+
+
+class _Announced(Progress):
+    """Prints the start of each step to standard error."""
+
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
+        click.echo(f"{step}: {total or 0:,} {unit}", err=True)
 
 
 @click.group()
 def main() -> None:
-    """Have a GPU mark what takes a CPU hours."""
+    """Score on a GPU what takes a CPU hours."""
 
 
 @main.command("make")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.argument("exam", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--recipe", required=True, help="Of a model of Medić's: how much its kind reads.")
+@click.argument("inputs", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--recipe", required=True, help="A recipe of Medić's: its shape says how much is read.")
 @click.option("--split", default="test", show_default=True)
-@click.option("--sample", type=int, help="So many questions, drawn at random.")
+@click.option("--sample", type=int, help="Number of queries, sampled at random.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--first-stage", default="bm25", show_default=True, help="The pipeline that finds the candidates.")
+@click.option("--first-stage", default="bm25", show_default=True, help="The pipeline that retrieves the candidates.")
 @click.option("--depth", default=1000, show_default=True)
-def make_command(folder: Path, exam: Path, recipe: str, split: str, sample: int | None, seed: int, **how: Any) -> None:
-    """Write down what is to be read for the questions of the set in FOLDER."""
-    from citewell.cli.progress import Bar
-    from citewell.train.from_sets import base_of
+def make_command(folder: Path, inputs: Path, recipe: str, split: str, sample: int | None, seed: int, **options: Any) -> None:
+    """Write the inputs for the queries of the set in FOLDER."""
+    from citewell.train.from_sets import base_folder
     from citewell.train.recipe import PackRecipe, load_recipe
 
     chosen = load_recipe(recipe)
     if not isinstance(chosen, PackRecipe) or not chosen.shape:
         raise CitewellError(
-            f"the recipe {recipe!r} is not of an enhanced-context model; name one that begins with 'medic-text'"
+            f"the recipe {recipe!r} is not for an enhanced-context model; name one that begins with 'medic-text'"
         )
     shape = Shape(**{**chosen.shape, "kernels": tuple(chosen.shape.get("kernels", Shape.kernels))})
-    with Bar() as bar:
-        evaluation = Evaluation(folder, "local", split, sample, seed)
-        save(make(evaluation, pipeline(how["first_stage"]), how["depth"], shape, base_of(chosen, None), bar), exam)
+    evaluation = Evaluation(folder, "local", split, sample, seed)
+    save(
+        collect_inputs(
+            evaluation, pipeline(options["first_stage"]), options["depth"], shape, base_folder(chosen, None), _Announced()
+        ),
+        inputs,
+    )
 
 
 @main.command("run")
-@click.argument("exam", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("marks", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("inputs", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("scores", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("run", type=click.Path(dir_okay=False, path_type=Path))
-def run_command(exam: Path, marks: Path, run: Path) -> None:
-    """Make a run of TREC's format of marks."""
+def run_command(inputs: Path, scores: Path, run: Path) -> None:
+    """Turn scores into a run in TREC's format."""
     with run.open("w", encoding="utf-8") as stream:
-        write_run(stream, run.stem, ranked(load(exam), load(marks)))
+        write_run(stream, run.stem, to_run(load(inputs), load(scores)))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The questions of a pack on a device: drawn for training, asked on dev, and used to look for wrong papers that seem right."""
+"""The queries of a pack on a device: sampled for training, measured on dev, and used to mine hard negatives."""
 
 from __future__ import annotations
 
@@ -15,101 +15,105 @@ from citewell.train.packs import SPLITS, TASKS, Arrays
 FOREVER = 9999
 _AT_ONCE = 512
 
-Vectors = Callable[[Tensor], Tensor]
+EncodeQueries = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class Group:
-    """The questions of one set and task."""
+    """The queries of one set and task."""
 
     set: int
     task: int
     sentences: int
-    """Whether the answers are sentences, not papers."""
-    questions: Tensor
+    """Whether sentences are relevant rather than papers."""
+    queries: Tensor
     pairs: int
-    """Questions with each of their answers."""
+    """Pairs of a query and a relevant paper."""
 
     def name(self, arrays: Arrays) -> str:
         return f"{arrays['sets'][self.set]} {TASKS[self.task]}{' sentences' if self.sentences else ''}"
 
 
-class Asking:
-    """Questions, and which papers answer them, may answer them, or cannot."""
+class PackQueries:
+    """Queries, and which papers are relevant, may be relevant, or are not."""
 
     def __init__(self, arrays: Arrays, texts: Texts) -> None:
-        def held(name: str) -> Tensor:
+        def tensor(name: str) -> Tensor:
             return torch.from_numpy(arrays[name].astype("int64")).to(texts.device)
 
         self._arrays = arrays
         self._texts = texts
         self.device = texts.device
-        self._wanted_at, self._wanted = held("question_wanted_at"), held("question_wanted")
-        counts = self._wanted_at[1:] - self._wanted_at[:-1]
-        asked = torch.repeat_interleave(torch.arange(len(counts), device=self.device), counts)
-        self._answers = torch.sort(asked << 32 | self._wanted).values
-        self._cites = held("cites")
-        self.citing, self.date = held("question_citing"), held("question_date")
-        self.paper_date, self.paper_set, self.paper_sentence = held("paper_date"), held("paper_set"), held("paper_sentence")
+        self._relevant_at, self._relevant = tensor("question_wanted_at"), tensor("question_wanted")
+        counts = self._relevant_at[1:] - self._relevant_at[:-1]
+        owners = torch.repeat_interleave(torch.arange(len(counts), device=self.device), counts)
+        self._relevant_keys = torch.sort(owners << 32 | self._relevant).values
+        self._cites = tensor("cites")
+        self.citing, self.date = tensor("question_citing"), tensor("question_date")
+        self.paper_date, self.paper_set, self.paper_sentence = (
+            tensor("paper_date"),
+            tensor("paper_set"),
+            tensor("paper_sentence"),
+        )
         self.year = torch.where(self.date < 9999_0000, self.date // 10_000, FOREVER)
 
     def groups(self, split: str) -> list[Group]:
-        """The questions of a split by set and task."""
+        """The queries of a split by set and task."""
         columns = [self._arrays[f"question_{name}"] for name in ("set", "task", "sentences", "split")]
         counts = np.diff(self._arrays["question_wanted_at"])
-        found = []
+        groups = []
         for place, task, sentences in sorted({key[:3] for key in zip(*(column.tolist() for column in columns), strict=True)}):
-            wanted = (place, task, sentences, SPLITS.index(split))
-            here = np.flatnonzero(np.all([column == value for column, value in zip(columns, wanted, strict=True)], axis=0))
+            key = (place, task, sentences, SPLITS.index(split))
+            here = np.flatnonzero(np.all([column == value for column, value in zip(columns, key, strict=True)], axis=0))
             if len(here):
                 numbers = torch.from_numpy(here.astype("int64")).to(self.device)
-                found.append(Group(place, task, sentences, numbers, int(counts[here].sum())))
-        return found
+                groups.append(Group(place, task, sentences, numbers, int(counts[here].sum())))
+        return groups
 
-    def one_answer(self, questions: Tensor) -> Tensor:
-        """A paper that answers each question, drawn."""
-        first, count = self._wanted_at[questions], self._wanted_at[questions + 1] - self._wanted_at[questions]
-        return self._wanted[first + (torch.rand(len(questions), device=self.device) * count).long()]
+    def sample_relevant(self, queries: Tensor) -> Tensor:
+        """One relevant paper of each query, at random."""
+        first, count = self._relevant_at[queries], self._relevant_at[queries + 1] - self._relevant_at[queries]
+        return self._relevant[first + (torch.rand(len(queries), device=self.device) * count).long()]
 
-    def may_answer(self, questions: Tensor, papers: Tensor) -> Tensor:
-        """For each question and paper (rows and columns) whether it answers it, or its citing paper cites it or is it."""
-        keys = questions[:, None] << 32 | papers
-        citing = self.citing[questions]
+    def maybe_relevant(self, queries: Tensor, papers: Tensor) -> Tensor:
+        """Whether each paper is relevant to each query, or is its citing paper, or is cited by that: (queries, papers)."""
+        keys = queries[:, None] << 32 | papers
+        citing = self.citing[queries]
         cited = citing.clamp(min=0)[:, None] << 32 | papers
         own = citing[:, None] == papers
-        return _among(keys, self._answers) | own | ((citing >= 0)[:, None] & _among(cited, self._cites))
+        return _isin(keys, self._relevant_keys) | own | ((citing >= 0)[:, None] & _isin(cited, self._cites))
 
-    def beside(self, questions: Tensor, papers: Tensor) -> Tensor:
-        """As `may_answer`, less those that answer: neither right nor wrong."""
-        return self.may_answer(questions, papers) & ~self.answers(questions, papers)
+    def ambiguous(self, queries: Tensor, papers: Tensor) -> Tensor:
+        """`maybe_relevant` without the relevant papers: neither positives nor negatives."""
+        return self.maybe_relevant(queries, papers) & ~self.relevant(queries, papers)
 
-    def answers(self, questions: Tensor, papers: Tensor) -> Tensor:
-        """For each question and its row of papers whether these answer it; -1 is no paper."""
-        return _among(questions[:, None] << 32 | papers, self._answers)
+    def relevant(self, queries: Tensor, papers: Tensor) -> Tensor:
+        """Whether the papers of each query's row are relevant; -1 is no paper."""
+        return _isin(queries[:, None] << 32 | papers, self._relevant_keys)
 
-    def wanted(self, questions: Tensor) -> Tensor:
-        """How many papers answer each question."""
-        return self._wanted_at[questions + 1] - self._wanted_at[questions]
+    def relevant_counts(self, queries: Tensor) -> Tensor:
+        """The number of relevant papers of each query."""
+        return self._relevant_at[queries + 1] - self._relevant_at[queries]
 
     def pool(self, place: int, sentences: int) -> Tensor:
         """The papers, or sentences, of a set."""
         return torch.nonzero((self.paper_set == place) & (self.paper_sentence == sentences)).flatten()
 
-    def best(
+    def top_papers(
         self,
-        questions: Tensor,
+        queries: Tensor,
         pool: Tensor,
         vectors: Tensor,
-        ask: Vectors,
+        encode_queries: EncodeQueries,
         size: int,
         hide: Callable[[Tensor, Tensor], Tensor] | None = None,
     ) -> Iterator[Tensor]:
-        """The best papers of a pool for some questions at a time, none from their future and none to `hide`.
+        """The top papers of a pool for batches of queries, without papers from their future and those to `hide`.
 
-        Where fewer than `size` are left, the rest of a row is -1.
+        Rows with fewer than `size` papers are padded with -1.
         """
-        for some in questions.split(_AT_ONCE):
-            scores = ask(some) @ vectors.T
+        for some in queries.split(_AT_ONCE):
+            scores = encode_queries(some) @ vectors.T
             unseen = (self.paper_date[pool][None] > self.date[some, None]) | (
                 (self.paper_date[pool] == 0)[None] & (self.date[some, None] < 9999_0000)
             )
@@ -119,22 +123,26 @@ class Asking:
             scores, places = scores.masked_fill_(unseen, float("-inf")).topk(min(size, len(pool)), dim=1)
             yield torch.where(scores > float("-inf"), pool[places], -1)
 
-    def measure(self, group: Group, pool: Tensor, vectors: Tensor, ask: Vectors, sample: int) -> dict[str, float]:
-        """R@10 and RR of a group's questions, as far as `sample` of them tell."""
+    def measure(
+        self, group: Group, pool: Tensor, vectors: Tensor, encode_queries: EncodeQueries, sample: int
+    ) -> dict[str, float]:
+        """R@10 and RR of a group, on at most `sample` queries."""
         generator = torch.Generator().manual_seed(0)
-        drawn = torch.randperm(len(group.questions), generator=generator)[:sample].to(self.device)
-        questions = group.questions[drawn]
-        recall, first = [], []
-        for some, best in zip(questions.split(_AT_ONCE), self.best(questions, pool, vectors, ask, 100), strict=True):
-            right = self.answers(some, best)
-            recall.append(right[:, :10].sum(1) / self.wanted(some).clamp(max=10**6))
-            rank = torch.where(right.any(1), right.float().argmax(1) + 1, 10**9)
-            first.append(1 / rank)
-        return {"R@10": torch.cat(recall).mean().item(), "RR": torch.cat(first).mean().item(), "queries": len(questions)}
+        sampled = torch.randperm(len(group.queries), generator=generator)[:sample].to(self.device)
+        queries = group.queries[sampled]
+        recall, reciprocal = [], []
+        for some, ranked in zip(
+            queries.split(_AT_ONCE), self.top_papers(queries, pool, vectors, encode_queries, 100), strict=True
+        ):
+            relevant = self.relevant(some, ranked)
+            recall.append(relevant[:, :10].sum(1) / self.relevant_counts(some).clamp(max=10**6))
+            rank = torch.where(relevant.any(1), relevant.float().argmax(1) + 1, 10**9)
+            reciprocal.append(1 / rank)
+        return {"R@10": torch.cat(recall).mean().item(), "RR": torch.cat(reciprocal).mean().item(), "queries": len(queries)}
 
 
-def _among(keys: Tensor, known: Tensor) -> Tensor:
-    """Which keys are among the known ones, which are sorted."""
+def _isin(keys: Tensor, known: Tensor) -> Tensor:
+    """Which keys are in the sorted `known` ones."""
     if not len(known):
         return torch.zeros_like(keys, dtype=torch.bool)
     return known[torch.searchsorted(known, keys).clamp(max=len(known) - 1)] == keys

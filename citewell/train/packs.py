@@ -1,4 +1,4 @@
-"""The file of a pack, and the numbers that stand for names in it."""
+"""The file of a pack, and its numbering of tasks and splits."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from citewell.files import replaced
+
 TASKS = ("global", "local", "paragraph", "evidence")
 SPLITS = ("train", "dev")
 FOREVER = 9999_9999
-"""The date of a question that nobody dated."""
+"""The date of an undated query."""
 EMPTY = 0
 """The row of the empty text."""
 
@@ -19,12 +21,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 def save(arrays: Arrays, path: Path) -> None:
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as stream:
+    with replaced(path, durable=False) as part, part.open("wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, **arrays)
-    part.rename(path)
 
 
 def load(path: Path) -> Arrays:
-    with np.load(path, allow_pickle=False) as found:
-        return {name: found[name] for name in found.files}
+    with np.load(path, allow_pickle=False) as stored:
+        return {name: stored[name] for name in stored.files}

@@ -1,6 +1,6 @@
-"""Pairs to train on: the questions of a set's train years with the papers that answer them, as evaluation asks those of dev.
+"""Training pairs: the queries of a set's train years with their relevant papers, built as evaluation builds those of dev.
 
-Dev questions are kept beside them, to watch a training by; test years are never touched.
+Dev queries are included, to measure during training; test years are never used.
 """
 
 from __future__ import annotations
@@ -18,46 +18,46 @@ from citewell.papers import Paper
 from citewell.train.packs import SPLITS
 
 FIRST_YEAR = 1000
-DEV_MOST = 2000
-"""Of each task so many dev questions are enough to watch a training by."""
+DEV_LIMIT = 2000
+"""Dev queries per task."""
 
 
 @dataclass
 class Source:
-    """One set as training sees it."""
+    """One set as training data."""
 
     name: str
     papers: list[Paper]
     number: dict[str, int]
-    """Every id of a paper to its place in `papers`."""
+    """Every id of a paper to its position in `papers`."""
     train_until: int
-    """The last year whose links may be used; 0 where the set knows no time."""
-    questions: dict[str, dict[str, list[JudgedQuery]]]
-    """Split to task to questions."""
+    """The last year whose links may be used; 0 if the set has no dates."""
+    queries: dict[str, dict[str, list[JudgedQuery]]]
+    """Split to task to queries."""
     contexts: list[tuple[str, int, list[int]]] = field(default_factory=list)
-    """Of the train years: the text round a citation, its year, the places of the papers that are cited there."""
+    """Contexts of the train years: text, year, and the positions of the cited papers."""
     abstracts: list[tuple[str, str]] = field(default_factory=list)
-    """Titles with their abstracts, of papers up to the train years that need not be cited by any other."""
+    """Titles with abstracts, of papers up to the train years; they need not be cited."""
 
 
 def read_source(folder: Path, tasks: Sequence[str] = (), abstracts: int = 0) -> Source:
-    """The papers, questions and contexts of a set's train and dev years; `abstracts` of its papers are asked for by title."""
+    """The papers, queries and contexts of a set's train and dev years; `abstracts` titles are queries for their abstracts."""
     dataset = DataSet.open(folder)
     chosen = [task for task in dataset.tasks if not tasks or task in tasks]
     papers = list(dataset.papers())
     number = {name: at for at, paper in enumerate(papers) for name in paper.ids}
-    asked: dict[str, dict[str, list[JudgedQuery]]] = {split: {} for split in SPLITS}
+    queries: dict[str, dict[str, list[JudgedQuery]]] = {split: {} for split in SPLITS}
     for split in SPLITS:
         timelines: dict[Split, Timeline] = {}
         for task in chosen:
             years = dataset.undated_split(split) if task == "evidence" else _years(dataset, split)
             if years not in timelines:
                 timelines[years] = Timeline(dataset, years)
-            asked[split][task] = sampled(
-                judged_queries(timelines[years], task, needed=False), DEV_MOST if split == "dev" else None, seed=0
+            queries[split][task] = sampled(
+                judged_queries(timelines[years], task, needed=False), DEV_LIMIT if split == "dev" else None, seed=0
             )
     until = 0 if chosen == ["evidence"] else _train_until(dataset)
-    source = Source(dataset.name, papers, number, until, asked)
+    source = Source(dataset.name, papers, number, until, queries)
     source.contexts = list(_contexts(dataset, source))
     source.abstracts = _abstracts(dataset, until, abstracts)
     return source
@@ -78,14 +78,14 @@ def _train_until(dataset: DataSet) -> int:
 
 def _abstracts(dataset: DataSet, until: int, size: int) -> list[tuple[str, str]]:
     distractors = any(path.name.startswith("distractors") for path in dataset.files())
-    found = (
+    papers = (
         (paper.title, paper.abstract)
         for paper in (dataset.papers(distractors) if size else ())
         if paper.title and paper.abstract and (not until or 0 < when(paper) // 10_000 <= until)
     )
-    kept = list(found)
-    chosen = np.random.default_rng(0).choice(len(kept), min(size, len(kept)), replace=False) if kept else ()
-    return [kept[at] for at in sorted(chosen)]
+    pairs = list(papers)
+    chosen = np.random.default_rng(0).choice(len(pairs), min(size, len(pairs)), replace=False) if pairs else ()
+    return [pairs[at] for at in sorted(chosen)]
 
 
 def _contexts(dataset: DataSet, source: Source) -> Iterator[tuple[str, int, list[int]]]:

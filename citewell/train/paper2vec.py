@@ -1,7 +1,7 @@
-"""Paper2Vec (Ganguly and Pudi 2017): Doc2Vec's vectors of papers, moved so that papers which are close by citations are close.
+"""Paper2Vec (Ganguly and Pudi 2017): Doc2Vec's paper vectors, refined so that papers linked by citations are close.
 
-Random walks go along citations in both directions, from every paper that has any. Skip-gram learns the vectors of papers from
-the walks as if they were sentences, beginning with the vectors of the texts; papers without citations keep theirs.
+Random walks follow citations in both directions, from every paper that has any. Skip-gram trains paper vectors on the walks as
+if they were sentences, starting from the Doc2Vec vectors; papers without citations keep theirs.
 """
 
 from __future__ import annotations
@@ -15,33 +15,34 @@ import numpy.typing as npt
 from gensim.models.word2vec import Word2Vec
 
 from citewell.arrays import Arrays
+from citewell.progress import Progress
 from citewell.train import doc2vec
-from citewell.train.corpus import Corpus, Places
+from citewell.train.corpus import Corpus
 from citewell.train.gensim_words import names, run_epochs
-from citewell.train.monitoring import Watcher
-from citewell.train.save import Checkpoints
+from citewell.train.save import EpochCheckpoints
+from citewell.types import IntArray
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The numbers of a recipe."""
+    """The settings of a recipe."""
 
     doc2vec: doc2vec.Parameters
     walks: int
-    """How many walks start from each paper."""
+    """Walks per paper."""
     length: int
-    """How many papers a walk has."""
+    """Papers per walk."""
     window: int
     negatives: int
     epochs: int
     rate: float
 
 
-def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: Checkpoints, watcher: Watcher) -> Arrays:
-    """The vectors of papers after the walks, and those of words from before."""
+def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: EpochCheckpoints, progress: Progress) -> Arrays:
+    """The paper vectors after the walks, and the word vectors from before."""
     linked = np.flatnonzero(np.diff(corpus.links.starts))
     size = parameters.walks * len(linked)
-    watcher.training(parameters.doc2vec.epochs * len(corpus.papers) + parameters.epochs * size)
-    vectors = doc2vec.learn(corpus, parameters.doc2vec, seed, checkpoints, watcher)
+    progress.start("training", parameters.doc2vec.epochs * len(corpus.papers) + parameters.epochs * size, "texts")
+    vectors = doc2vec.learn(corpus, parameters.doc2vec, seed, checkpoints, progress)
     if not size:
         return vectors
     walks = walk(corpus, linked, parameters.walks, parameters.length, seed)
@@ -63,18 +64,18 @@ def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: Checkp
     def sentences() -> Iterator[list[str]]:
         return (names(walked) for walked in walks.tolist())
 
-    run_epochs(model, "walks", parameters.epochs, parameters.rate, sentences, size, checkpoints, watcher)
+    run_epochs(model, "walks", parameters.epochs, parameters.rate, sentences, size, checkpoints, progress)
     vectors["docs_in"][places] = model.wv.vectors
     return vectors
 
 
-def walk(corpus: Corpus, starts: Places, walks: int, length: int, seed: int) -> npt.NDArray[np.int32]:
-    """Random walks along citations, as many from each of `starts`, in random order; a row for each."""
+def walk(corpus: Corpus, starts: IntArray, walks: int, length: int, seed: int) -> npt.NDArray[np.int32]:
+    """Random walks along citations, the same number from each of `starts`, in random order; one row per walk."""
     draw = np.random.default_rng(seed)
-    made = np.empty((walks * len(starts), length), np.int32)
-    made[:, 0] = draw.permutation(np.tile(starts, walks))
+    paths = np.empty((walks * len(starts), length), np.int32)
+    paths[:, 0] = draw.permutation(np.tile(starts, walks))
     first, sizes = corpus.links.starts[:-1], np.diff(corpus.links.starts)
     for step in range(1, length):
-        here = made[:, step - 1]
-        made[:, step] = corpus.links.values[first[here] + (draw.random(len(here)) * sizes[here]).astype(np.int64)]
-    return made
+        here = paths[:, step - 1]
+        paths[:, step] = corpus.links.values[first[here] + (draw.random(len(here)) * sizes[here]).astype(np.int64)]
+    return paths

@@ -1,8 +1,8 @@
-"""What a first stage finds for the questions of a pack, so that a re-ranker can be trained on what it will be handed.
+"""The candidates that a first stage retrieves for the queries of a pack: a re-ranker is trained on what it will be given.
 
-Every question is put to the library of its own moment, as an evaluation does: papers up to its date, links up to the year
-before. What was found for a date is kept in a file of its own, so a run that was killed goes on with the next date; in the end
-all are joined to one file beside the pack (see `citewell.train.lists`).
+Every query runs in the library of its date, as in an evaluation: papers up to its date, links up to the year before. The
+results of each date are saved, so that an interrupted run continues with the next date; at the end they are merged into one
+sidecar of the pack (see `citewell.train.lists`).
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ import numpy as np
 
 from citewell.errors import CitewellError
 from citewell.evaluate.by_date import runners_by_date
-from citewell.evaluate.outcomes import Watcher
 from citewell.evaluate.queries import JudgedQuery
 from citewell.evaluate.runner import Runner
 from citewell.evaluate.set_libraries import SetLibraries, safe_name
 from citewell.evaluate.sets import DataSet, Split
 from citewell.evaluate.strict import Timeline
-from citewell.library.add import Progress
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
+from citewell.progress import SILENT, Progress
 from citewell.train.packs import SPLITS, TASKS, Arrays, load, save
 from citewell.train.pairs import Source, read_source
-from citewell.train.sidecars import beside, word
+from citewell.train.sidecars import pack_fingerprint, sidecar_path
 
 
-class Asked(NamedTuple):
-    """A question, and its number in the pack."""
+class PackQuery(NamedTuple):
+    """A query, and its number in the pack."""
 
     number: int
-    question: JudgedQuery
+    judged: JudgedQuery
 
 
 def prefilter(
@@ -46,130 +45,121 @@ def prefilter(
     depth: int = 1000,
     sample: int = 0,
     seed: int = 0,
-    progress: Progress | None = None,
-    watcher: Watcher | None = None,
+    progress: Progress = SILENT,
 ) -> Path:
-    """The lists of a pipeline for one task of a pack, made of its sets; of each only `sample` train questions, unless it is 0.
+    """Write the lists of a pipeline for one task of a pack, from its sets; `sample` limits the train queries of each set.
 
-    Lists of other tasks that are in the file already stay there.
+    Lists of other tasks in the file are kept.
     """
     arrays, chosen = load(pack), pipeline(system)
-    parts = beside(pack, system).with_suffix(".parts")
+    parts = sidecar_path(pack, system).with_suffix(".parts")
     parts.mkdir(exist_ok=True)
-    made: list[Path] = []
+    files: list[Path] = []
     for folder in folders:
         dataset = DataSet.open(folder)
         source = read_source(folder, [task])
-        asked = _asked(arrays, source, task, sample, seed)
+        queries = _pack_queries(arrays, source, task, sample, seed)
         key = _key(arrays, dataset, task, chosen, depth)
-        made += _of_set(dataset, _numbers(arrays, source), asked, chosen, depth, parts / key, progress, watcher)
-    return _joined(made, beside(pack, system), word(arrays))
+        files += _set_files(dataset, _numbers(arrays, source), queries, chosen, depth, parts / key, progress)
+    return _merge(files, sidecar_path(pack, system), pack_fingerprint(arrays))
 
 
-def _of_set(
+def _set_files(
     dataset: DataSet,
     numbers: dict[str, int],
-    asked: dict[str, list[Asked]],
+    queries: dict[str, list[PackQuery]],
     chosen: Pipeline,
     depth: int,
     parts: Path,
-    progress: Progress | None,
-    watcher: Watcher | None,
+    progress: Progress,
 ) -> Iterator[Path]:
-    """Files with what was found for each date, made where they are missing."""
+    """The files with the lists of each date, made if missing."""
     parts.mkdir(exist_ok=True)
-    if watcher:
-        watcher.asking(sum(map(len, asked.values())))
-    for split, some in _by_moment(dataset, asked):
-        by_date = {date: list(group) for date, group in groupby(some, key=lambda each: each.question.date)}
-        files = {date: parts / f"{split.name}-{date}-{_digest(group)}.npz" for date, group in by_date.items()}
+    progress.start("retrieving candidates", sum(map(len, queries.values())), "queries")
+    for split, some in _by_split(dataset, queries):
+        by_date = {date: list(group) for date, group in groupby(some, key=lambda each: each.judged.date)}
+        files = {date: parts / f"{split.name}-{date}-{_query_hash(group)}.npz" for date, group in by_date.items()}
         yield from files.values()
         missing = [date for date, path in files.items() if not path.exists()]
-        if watcher:
-            watcher.asked(sum(len(group) for date, group in by_date.items() if date not in missing))
+        progress.advance(sum(len(group) for date, group in by_date.items() if date not in missing))
         if not missing:
             continue
         libraries = SetLibraries(Timeline(dataset, split))
-        for runner, group in runners_by_date(
-            [each.question for date in missing for each in by_date[date]], libraries, [chosen]
-        ):
+        for runner, group in runners_by_date([each.judged for date in missing for each in by_date[date]], libraries, [chosen]):
             date = group[0].date
-            save(_found(runner, by_date[date], chosen, depth, numbers), files[date])
-            if watcher:
-                watcher.asked(len(group))
+            save(_lists(runner, by_date[date], chosen, depth, numbers), files[date])
+            progress.advance(len(group))
 
 
-def _found(runner: Runner, asked: Sequence[Asked], chosen: Pipeline, depth: int, numbers: dict[str, int]) -> Arrays:
-    """The lists of the questions of one date."""
-    rows = np.full((len(asked), depth), -1, np.int32)
-    for row, (_, question) in enumerate(asked):
-        papers = chosen.rank(runner.request(question)).papers[:depth].tolist()
-        found = [numbers[name] for name in runner.ids(papers) if name in numbers]
-        rows[row, : len(found)] = found
-    return {"questions": np.array([each.number for each in asked], np.int32), "papers": rows}
+def _lists(runner: Runner, queries: Sequence[PackQuery], chosen: Pipeline, depth: int, numbers: dict[str, int]) -> Arrays:
+    """The lists of the queries of one date."""
+    rows = np.full((len(queries), depth), -1, np.int32)
+    for row, (_, judged) in enumerate(queries):
+        papers = chosen.rank(runner.request(judged)).papers[:depth].tolist()
+        papers_found = [numbers[name] for name in runner.ids(papers) if name in numbers]
+        rows[row, : len(papers_found)] = papers_found
+    return {"questions": np.array([each.number for each in queries], np.int32), "papers": rows}
 
 
-def _asked(arrays: Arrays, source: Source, task: str, sample: int, seed: int) -> dict[str, list[Asked]]:
-    """The questions of a set in the order of the pack, with their numbers there; by split."""
+def _pack_queries(arrays: Arrays, source: Source, task: str, sample: int, seed: int) -> dict[str, list[PackQuery]]:
+    """The queries of a set in the order of the pack, with their numbers, by split."""
     if source.name not in arrays["sets"].tolist():
-        raise CitewellError(f"the pack has nothing of the set {source.name}")
+        raise CitewellError(f"the pack does not contain the set {source.name}")
     place = arrays["sets"].tolist().index(source.name)
-    found = {}
+    by_split = {}
     for split in SPLITS:
         here = (arrays["question_set"] == place) & (arrays["question_task"] == TASKS.index(task))
         here &= (arrays["question_split"] == SPLITS.index(split)) & (arrays["question_sentences"] == 0)
         numbers = np.flatnonzero(here)
-        questions = [
-            question
-            for question in source.questions[split].get(task, [])
-            if any(name in source.number for name in question.relevant)
+        judged_queries = [
+            judged for judged in source.queries[split].get(task, []) if any(name in source.number for name in judged.relevant)
         ]
-        if [question.date for question in questions] != arrays["question_date"][numbers].tolist():
-            raise CitewellError(f"the pack was made of another {source.name}, or without its task {task}; pack anew")
-        both = [Asked(*pair) for pair in zip(numbers.tolist(), questions, strict=True)]
-        if split == "train" and 0 < sample < len(both):
-            drawn = np.random.default_rng(seed).choice(len(both), sample, replace=False)
-            both = [both[at] for at in sorted(drawn.tolist())]
-        found[split] = both
-    return found
+        if [judged.date for judged in judged_queries] != arrays["question_date"][numbers].tolist():
+            raise CitewellError(f"the pack was made from another {source.name}, or without its task {task}; pack again")
+        numbered = [PackQuery(*pair) for pair in zip(numbers.tolist(), judged_queries, strict=True)]
+        if split == "train" and 0 < sample < len(numbered):
+            drawn = np.random.default_rng(seed).choice(len(numbered), sample, replace=False)
+            numbered = [numbered[at] for at in sorted(drawn.tolist())]
+        by_split[split] = numbered
+    return by_split
 
 
-def _by_moment(dataset: DataSet, asked: dict[str, list[Asked]]) -> Iterator[tuple[Split, list[Asked]]]:
-    """Questions that see the same links: those of each train year, then those of dev; each by date."""
-    train = sorted(asked["train"], key=lambda each: each.question.date)
-    for year, group in groupby(train, key=lambda each: each.question.date // 10_000):
+def _by_split(dataset: DataSet, queries: dict[str, list[PackQuery]]) -> Iterator[tuple[Split, list[PackQuery]]]:
+    """Queries that see the same links: those of each train year, then those of dev; sorted by date."""
+    train = sorted(queries["train"], key=lambda each: each.judged.date)
+    for year, group in groupby(train, key=lambda each: each.judged.date // 10_000):
         yield Split("train", frozenset([year]), year - 1), list(group)
-    if asked["dev"]:
-        yield dataset.split("dev"), sorted(asked["dev"], key=lambda each: each.question.date)
+    if queries["dev"]:
+        yield dataset.split("dev"), sorted(queries["dev"], key=lambda each: each.judged.date)
 
 
 def _numbers(arrays: Arrays, source: Source) -> dict[str, int]:
-    """The name of every paper of a set to its number in the pack."""
+    """The names of all papers of a set to their numbers in the pack."""
     place = arrays["sets"].tolist().index(source.name)
     rows = np.flatnonzero((arrays["paper_set"] == place) & (arrays["paper_sentence"] == 0)).tolist()
     return {name: row for row, paper in zip(rows, source.papers, strict=True) for name in (*paper.ids, paper.id) if name}
 
 
 def _key(arrays: Arrays, dataset: DataSet, task: str, chosen: Pipeline, depth: int) -> str:
-    """A name for all that decides what is found."""
-    made_of = f"{word(arrays)} {dataset.digest(False)} {chosen.stages!r} {depth}"
-    return f"{safe_name(dataset.name)}-{task}-{blake2b(made_of.encode(), digest_size=8).hexdigest()}"
+    """Identifies everything that determines the lists."""
+    origin = f"{pack_fingerprint(arrays)} {dataset.digest(False)} {chosen.stages!r} {depth}"
+    return f"{safe_name(dataset.name)}-{task}-{blake2b(origin.encode(), digest_size=8).hexdigest()}"
 
 
-def _digest(asked: Sequence[Asked]) -> str:
-    return blake2b(np.array([each.number for each in asked], np.int64).tobytes(), digest_size=8).hexdigest()
+def _query_hash(queries: Sequence[PackQuery]) -> str:
+    return blake2b(np.array([each.number for each in queries], np.int64).tobytes(), digest_size=8).hexdigest()
 
 
-def _joined(made: Sequence[Path], path: Path, pack: str) -> Path:
-    """All lists in one file, with those that it has of the pack's other questions."""
-    parts = [load(each) for each in made]
-    if path.exists() and str((known := load(path))["pack"]) == pack:
-        parts.append(known)
+def _merge(files: Sequence[Path], path: Path, pack: str) -> Path:
+    """Merge all lists into one file, with the existing lists of other queries."""
+    parts = [load(each) for each in files]
+    if path.exists() and str((existing := load(path))["pack"]) == pack:
+        parts.append(existing)
     if not parts:
-        raise CitewellError("the sets ask nothing of this task; name another")
+        raise CitewellError("the sets have no query of this task; name another")
     width = max(part["papers"].shape[1] for part in parts)
     papers = [np.pad(part["papers"], ((0, 0), (0, width - part["papers"].shape[1])), constant_values=-1) for part in parts]
-    # Of a question that comes twice the first list counts, which is the new one.
+    # If a query occurs twice, the first list counts, which is the new one.
     questions, first = np.unique(np.concatenate([part["questions"] for part in parts]), return_index=True)
     save({"questions": questions, "papers": np.concatenate(papers)[first], "pack": np.array(pack)}, path)
     return path

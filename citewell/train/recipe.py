@@ -1,8 +1,8 @@
-"""Recipes: what is trained, on what, with every number that matters, each a TOML file in ``recipes`` or of the user's own.
+"""Recipes: what to train, on what data, and with which settings; TOML files in ``recipes``, or a user's own.
 
-There are two sorts. What is made of a library (LDA, Doc2Vec ...) is kept in the library's folder and serves it alone; what is
-made of data sets (encoders, the learned combination) goes into a folder of its own and serves any library. A recipe that is
-``like`` another one says only where it differs.
+There are two kinds. A model of a library (LDA, Doc2Vec ...) is saved in the library's folder and serves that library. A model
+of data sets (encoders, learning to rank) is saved in a folder of its own and serves any library. A recipe that is ``like``
+another states only the differences.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from citewell.train import recipe_files
 
 
 class LibraryRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a model of a library is made."""
+    """How to train a model of a library."""
 
     about: str
     kind: str
     """The method: a key of `citewell.train.training.KINDS`."""
     text: str
-    """What the text of a paper is made of: one of `citewell.train.corpus.TEXTS`."""
+    """The text of a paper: one of `citewell.train.corpus.TEXTS`."""
     min_count: int
-    """Words that occur less often are left out."""
+    """Rarer words are dropped."""
     seed: int
     parameters: dict[str, Any]
-    """The method's own numbers."""
+    """The settings of the method."""
     name: str = ""
 
 
 class Pairs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What of the sets goes into a pack."""
+    """Which data of the sets goes into a pack."""
 
     tasks: tuple[str, ...]
     abstracts: dict[str, int] = {}
-    """Of a set, by its name, so many papers are asked for by their titles."""
+    """By name of a set, the number of titles that are queries for their abstracts."""
 
 
 class PackRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a neural model is made of the pairs of sets."""
+    """How to train a neural model on the pairs of sets."""
 
     about: str
     kind: str
     """A key of `citewell.train.from_sets.KINDS`."""
     pairs: Pairs
     numbers: dict[str, Any]
-    """Those of batches, rates and mined negatives: `citewell.train.encoder.Numbers`."""
+    """Batches, learning rates and mined negatives: `citewell.train.encoder.Numbers`."""
     inputs: dict[str, int] = {}
-    """Budgets of tokens: `citewell.models.inputs.Inputs`; none: those of the encoder that it is made with."""
+    """Token budgets: `citewell.models.inputs.Inputs`; none: those of the given encoder."""
     base: str = ""
-    """The weights that it starts from: ``minilm``, or a folder; none: those of the encoder that it is made with."""
+    """The initial weights: ``minilm``, or a folder; none: those of the given encoder."""
     static: dict[str, Any] = {}
     cross: dict[str, Any] = {}
     shape: dict[str, Any] = {}
@@ -63,138 +63,138 @@ class PackRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
-class Hidden(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Signals that some libraries or drafts do not have."""
+class HiddenFeatures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Features that some libraries or drafts do not have."""
 
-    signals: tuple[str, ...]
-    """Pipelines that find and score nothing then, and names of other signals."""
+    features: tuple[str, ...]
+    """Names of features, and of pipelines, all of whose features are missing."""
     share: float
-    """So many of the questions teach the trees once more, without them."""
+    """The share of queries that is repeated without them."""
 
 
 class NetworkNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The numbers of the network that weighs signals beside the trees."""
+    """The settings of the learning-to-rank network."""
 
     share: float
-    """How much its scores count beside those of the trees."""
+    """The weight of its scores relative to those of the trees."""
     hidden: int
-    """Numbers of its first layer; the second has half as many."""
+    """Units of the first layer; the second has half as many."""
     epochs: int
     rate: float
     batch: int
-    """Questions a step."""
+    """Queries per step."""
     dropout: float = 0.0
     decay: float = 0.0
     uncited: dict[str, float] = {}
-    """As that of the trees."""
+    """As for the trees."""
 
 
-class FusionRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the learned combination is made of the dev questions of sets."""
+class LtrRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to train learning to rank on the dev queries of sets."""
 
     about: str
     kind: str
     pipeline: str
-    """Its first stage is the combination; what that one weighs is learned."""
+    """The pipeline whose first stage is trained."""
     tasks: tuple[str, ...]
     sample: int
-    """Questions of each set and task."""
+    """Queries per set and task."""
     seed: int
     trees: dict[str, Any]
-    """LightGBM's parameters, the most rounds, and how many without gain are waited for (patience)."""
+    """LightGBM's parameters, the maximum number of rounds, and the patience of early stopping."""
     uncited: dict[str, float] = {}
-    """By task, what a right paper that nobody has cited yet is worth where another of its question is worth 1, the default."""
-    hidden: tuple[Hidden, ...] = ()
+    """By task, the gain of a relevant paper without citations, relative to others; the default is 1."""
+    hidden: tuple[HiddenFeatures, ...] = ()
     network: NetworkNumbers | None = None
-    """None: the trees weigh alone."""
+    """None: trees only."""
     name: str = ""
 
 
 class ClaimsRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the model of sentences that call for a citation is made of the paragraphs of sets."""
+    """How to train the citation-worthiness model on the paragraphs of sets."""
 
     about: str
     kind: str
     buckets: int
-    """Weights in the table that words share by their hash."""
+    """Size of the hashed table of word weights."""
     decay: float
-    """How much large weights cost (L2)."""
+    """L2 regularisation."""
     steps: int
-    """The most steps of L-BFGS."""
+    """The maximum number of L-BFGS steps."""
     unsectioned: float
-    """Of so many of the paragraphs the section is not told."""
+    """The share of paragraphs whose section is hidden."""
     precision: float
-    """That of the sure threshold, on the dev years of the first set."""
+    """The precision of the high-precision threshold, on the dev years of the first set."""
     seed: int
     trees: dict[str, Any]
-    """LightGBM's parameters, the most rounds, and how many without gain are waited for (patience)."""
+    """LightGBM's parameters, the maximum number of rounds, and the patience of early stopping."""
     name: str = ""
 
 
 class WordNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How vectors of words are learned, by skip-gram."""
+    """How to train word vectors with skip-gram."""
 
     size: int
     """Dimensions of the vectors."""
     min_count: int
-    """Words that occur less often are not known."""
+    """Rarer words are unknown."""
     window: int
     negatives: int
     sample: float
-    """Of words that are more frequent than this share, some occurrences are left out."""
+    """Words above this relative frequency are downsampled."""
     epochs: int
     rate: float
-    """The learning rate at the beginning; it falls to a hundredth."""
+    """The initial learning rate; it falls to 1% of this."""
     seed: int
 
 
 class GraphNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The graph of key terms, and the walks over it, that take the place of sentences for skip-gram."""
+    """The graph of key terms, whose random walks replace sentences for skip-gram."""
 
     terms: int
-    """Key terms of a paper."""
-    reach: int
-    """So many of its words, from the title on, are looked at."""
-    fewest: int
-    """Two terms that fewer papers have in common are not linked."""
+    """Key terms per paper."""
+    max_words: int
+    """Words of a paper that are read, from the title on."""
+    min_papers: int
+    """Two terms are linked if at least this many papers share them."""
     walks: int
-    """How many start from each term."""
+    """Walks per term."""
     length: int
-    """How many terms a walk has."""
-    back: float
-    """How likely a walk goes back at once, beside going on to a neighbour of where it came from."""
-    out: float
-    """How likely it goes on to what is no such neighbour."""
+    """Terms per walk."""
+    return_weight: float
+    """The weight of returning to the previous term, relative to moving to one of its neighbours (node2vec's 1/p)."""
+    outward_weight: float
+    """The weight of moving further away (node2vec's 1/q)."""
 
 
-class Asking(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which evidence questions are asked, and how many candidates each has."""
+class QuerySampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which evidence queries are used, and how many candidates each has."""
 
     depth: int
-    """So many papers of BM25's are candidates."""
-    drawn: dict[str, int]
-    """Of the train questions of a set whose answers were marked by this kind, so many are drawn; of others all are taken."""
+    """Candidates from BM25."""
+    samples: dict[str, int]
+    """By kind of label, the number of train queries sampled per set; other kinds are used fully."""
     seed: int
 
 
 class EvidenceRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a model that ranks sentences is made of the evidence questions of sets."""
+    """How to train a sentence-ranking model on the evidence queries of sets."""
 
     about: str
     kind: str
     """A key of `citewell.train.from_evidence.KINDS`."""
-    questions: Asking
+    queries: QuerySampling
     words: WordNumbers
     numbers: dict[str, Any]
-    """The method's own."""
+    """The settings of the method."""
     graph: GraphNumbers | None = None
-    """None: vectors of words are learned from the papers' sentences."""
+    """None: word vectors are trained on the sentences of the papers."""
     name: str = ""
 
 
-Recipe = LibraryRecipe | PackRecipe | EvidenceRecipe | FusionRecipe | ClaimsRecipe
+Recipe = LibraryRecipe | PackRecipe | EvidenceRecipe | LtrRecipe | ClaimsRecipe
 
-_OF_SETS: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[FusionRecipe] | type[ClaimsRecipe]] = {
+_SHAPES: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[LtrRecipe] | type[ClaimsRecipe]] = {
     "encoder": PackRecipe,
     "static": PackRecipe,
     "cross-encoder": PackRecipe,
@@ -203,20 +203,20 @@ _OF_SETS: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[FusionRecipe]
     "classifier": PackRecipe,
     "joint-snippets": EvidenceRecipe,
     "semiser": EvidenceRecipe,
-    "ltr": FusionRecipe,
+    "ltr": LtrRecipe,
     "claims": ClaimsRecipe,
 }
 _RENAMED = {"fusion": "ltr"}
-"""Earlier names of recipes, which are also kinds of them, and the names of today."""
+"""Earlier names of recipes and their kinds."""
 
 
 def recipes() -> list[str]:
-    """The names of the recipes at hand."""
+    """The names of the recipes that ship with citewell."""
     return recipe_files.names()
 
 
 def load_recipe(name: str) -> Recipe:
-    """The recipe called `name`, or in the TOML file of this path."""
+    """The recipe called `name`, or in the TOML file with this path."""
     if name.endswith(".toml"):
         return _read(Path(name), Path(name).stem)
     if name in _RENAMED:
@@ -229,20 +229,20 @@ def load_recipe(name: str) -> Recipe:
 
 
 def library_recipe(name: str) -> LibraryRecipe:
-    """The recipe called `name`, which must be one of a library."""
-    found = load_recipe(name)
-    if not isinstance(found, LibraryRecipe):
-        raise CitewellError(f"the recipe {name!r} makes nothing of a library; run: citewell train {name} --set DIR --out DIR")
-    return found
+    """The recipe called `name`, which must be for a library."""
+    recipe = load_recipe(name)
+    if not isinstance(recipe, LibraryRecipe):
+        raise CitewellError(f"the recipe {name!r} is not for a library; run: citewell train {name} --set DIR --out DIR")
+    return recipe
 
 
 def _read(path: Traversable, name: str) -> Recipe:
     try:
         content = recipe_files.content(path)
         content["kind"] = _RENAMED.get(content.get("kind", ""), content.get("kind", ""))
-        shape: type[Recipe] = _OF_SETS.get(content["kind"], LibraryRecipe)
+        shape: type[Recipe] = _SHAPES.get(content["kind"], LibraryRecipe)
         return msgspec.convert({**content, "name": name}, shape)
     except OSError as error:
-        raise CitewellError(f"the recipe {path} cannot be read: {error.strerror}") from None
+        raise CitewellError(f"cannot read the recipe {path}: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise CitewellError(f"the recipe {path} cannot be used: {error}") from None
+        raise CitewellError(f"cannot use the recipe {path}: {error}") from None

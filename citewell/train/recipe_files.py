@@ -1,6 +1,6 @@
-"""What the files of recipes say; a recipe that is ``like`` another one says only where it differs.
+"""Recipe files; a recipe that is ``like`` another states only the differences.
 
-Machines that only train read recipes by this module, which needs nothing but Python.
+Machines that only train read recipes with this module, which needs only Python.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from citewell.errors import CitewellError
 
 
 def folder() -> Traversable:
-    """Where the recipes lie that come with citewell."""
+    """The folder of the recipes that ship with citewell."""
     return files("citewell.train").joinpath("recipes")
 
 
 def names() -> list[str]:
-    """What these are called."""
+    """The names of these recipes."""
     return sorted(path.name.removesuffix(".toml") for path in folder().iterdir() if path.name.endswith(".toml"))
 
 
 def content(path: Traversable) -> dict[str, Any]:
-    """What a file says, on top of what the recipe says that it is ``like``."""
-    found = tomllib.loads(path.read_text("utf-8"))
-    if (other := found.pop("like", None)) is None:
-        return found
+    """The content of a file, merged over the recipe that it is ``like``."""
+    own = tomllib.loads(path.read_text("utf-8"))
+    if (other := own.pop("like", None)) is None:
+        return own
     if other not in names():
         raise CitewellError(f"{path} is like {other!r}, but there is no such recipe; there are {', '.join(names())}")
-    return _on_top(content(folder().joinpath(f"{other}.toml")), found)
+    return _merge(content(folder().joinpath(f"{other}.toml")), own)
 
 
-def _on_top(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     merged = {
-        name: _on_top(below[name], value) if isinstance(value, dict) and isinstance(below.get(name), dict) else value
+        name: _merge(below[name], value) if isinstance(value, dict) and isinstance(below.get(name), dict) else value
         for name, value in above.items()
     }
     return {**below, **merged}

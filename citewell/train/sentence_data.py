@@ -1,7 +1,7 @@
-"""Questions of sets with BM25's candidates, and every paper as sentences of words: what models that rank sentences learn from.
+"""Training data of sentence rankers: evidence queries with BM25's candidates, and every paper as sentences of words.
 
-All is kept as plain arrays in one file. A paper is its title, then its sentences, as a stage reads it; words have numbers, and
-it is known where a stop word or a punctuation mark stood between two of them, so that key terms can be told later.
+Everything is in arrays in one file. A paper is its title, then its sentences, as a stage reads it. Words have ids; the
+positions of stop words and punctuation between them are kept, so that key terms can be extracted later.
 """
 
 from __future__ import annotations
@@ -14,172 +14,170 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
 from citewell.evaluate.by_date import runners_by_date
 from citewell.evaluate.names import Names
-from citewell.evaluate.outcomes import Watcher
 from citewell.evaluate.queries import JudgedQuery, judged_queries, sampled
 from citewell.evaluate.runner import Runner
 from citewell.evaluate.set_libraries import SetLibraries
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Timeline
-from citewell.library.add import Progress
 from citewell.library.library import Library
 from citewell.pipeline.registry import pipeline
+from citewell.progress import SILENT, Progress
 from citewell.rerank.joint_snippets import title_and_sentences
 from citewell.retrieve.bm25 import BM25
 from citewell.text.analysis import Vocabulary
 from citewell.text.sgrank import runs
-from citewell.train.fingerprints import digest
+from citewell.train.fingerprints import fingerprint
 from citewell.train.packs import SPLITS, Arrays, load, save
-from citewell.train.recipe import Asking
+from citewell.train.recipe import QuerySampling
+from citewell.types import Float32Array, Float64Array, IntArray
 
-_MADE_OF = "made_of"
+_ORIGIN = "made_of"
 _PAPERS_AT_ONCE = 500
 
-Numbers = npt.NDArray[np.int64]
 
-
-class Lessons:
-    """The arrays of a file, by question, paper and sentence."""
+class SentenceData:
+    """The arrays of a file, by query, paper and sentence."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
         self.sets: list[str] = arrays["sets"].tolist()
-        self.hashes: Numbers = arrays["hashes"]
-        self.words: Numbers = arrays["words"].astype(np.int64)
-        """Those of all sentences, one after the other."""
-        self.sentence_at: Numbers = arrays["sentence_at"]
-        self.paper_at: Numbers = arrays["paper_at"]
-        """The first sentence of each paper, its title."""
+        self.hashes: IntArray = arrays["hashes"]
+        self.words: IntArray = arrays["words"].astype(np.int64)
+        """The words of all sentences, concatenated."""
+        self.sentence_at: IntArray = arrays["sentence_at"]
+        self.paper_at: IntArray = arrays["paper_at"]
+        """The first sentence of each paper, which is its title."""
 
-    def questions(self, split: str, place: int | None = None) -> Numbers:
-        """The questions of a split, of all sets or of one."""
+    def queries(self, split: str, place: int | None = None) -> IntArray:
+        """The queries of a split, of all sets or of one."""
         here = self.arrays["question_split"] == SPLITS.index(split)
         return np.flatnonzero(here if place is None else here & (self.arrays["question_set"] == place))
 
-    def asked(self, question: int) -> Numbers:
-        """The words of a question."""
-        return self._part("question_words", "question_at", question).astype(np.int64)
+    def query_words(self, query: int) -> IntArray:
+        """The words of a query."""
+        return self._part("question_words", "question_at", query).astype(np.int64)
 
-    def wanted(self, question: int) -> Numbers:
-        """The papers that answer a question."""
-        return self._part("wanted", "wanted_at", question)
+    def relevant(self, query: int) -> IntArray:
+        """The relevant papers of a query."""
+        return self._part("wanted", "wanted_at", query)
 
-    def marked(self, question: int) -> Numbers:
-        """The sentences that answer a question."""
-        return self._part("marked", "marked_at", question)
+    def relevant_sentences(self, query: int) -> IntArray:
+        """The relevant sentences of a query."""
+        return self._part("marked", "marked_at", query)
 
-    def candidates(self, question: int) -> tuple[Numbers, npt.NDArray[np.float32]]:
-        """BM25's best papers for a question, and its scores of them."""
-        there = self.arrays["candidates"][question] >= 0
-        return self.arrays["candidates"][question][there], self.arrays["candidates_bm25"][question][there]
+    def candidates(self, query: int) -> tuple[IntArray, Float32Array]:
+        """BM25's top papers for a query, and their scores."""
+        there = self.arrays["candidates"][query] >= 0
+        return self.arrays["candidates"][query][there], self.arrays["candidates_bm25"][query][there]
 
     def sentences(self, paper: int) -> range:
-        """The sentences of a paper, its title first."""
+        """The sentences of a paper, title first."""
         return range(int(self.paper_at[paper]), int(self.paper_at[paper + 1]))
 
-    def sentence(self, sentence: int) -> Numbers:
+    def sentence(self, sentence: int) -> IntArray:
         """The words of a sentence."""
         return self.words[self.sentence_at[sentence] : self.sentence_at[sentence + 1]]
 
-    def runs(self, sentences: Iterable[int], most: int) -> list[list[int]]:
-        """Of the words of sentences the first ones, cut where a stop word or a punctuation mark stood."""
-        found: list[list[int]] = []
+    def runs(self, sentences: Iterable[int], limit: int) -> list[list[int]]:
+        """The first `limit` words of sentences, split at stop words and punctuation."""
+        parts: list[list[int]] = []
         for sentence in sentences:
             first, after = int(self.sentence_at[sentence]), int(self.sentence_at[sentence + 1])
             cuts = np.flatnonzero(self.arrays["begins"][first:after])
-            parts = np.split(self.words[first : min(after, first + most)], cuts)
-            found += [part.tolist() for part in parts if len(part)]
-            most -= min(after - first, most)
-            if not most:
+            pieces = np.split(self.words[first : min(after, first + limit)], cuts)
+            parts += [piece.tolist() for piece in pieces if len(piece)]
+            limit -= min(after - first, limit)
+            if not limit:
                 break
-        return found
+        return parts
 
     @cached_property
-    def papers_with(self) -> Numbers:
-        """In how many papers each word is."""
+    def papers_with(self) -> IntArray:
+        """The number of papers with each word."""
         owners = np.repeat(np.arange(len(self.paper_at) - 1), np.diff(self.sentence_at[self.paper_at]))
         both = np.unique(self.words * (len(self.paper_at) - 1) + owners)
         return np.bincount(both // max(1, len(self.paper_at) - 1), minlength=len(self.hashes))
 
-    def rarity(self) -> npt.NDArray[np.float64]:
+    def idf(self) -> Float64Array:
         """The idf of each word."""
         return np.asarray(np.log((len(self.paper_at)) / (self.papers_with + 1)), np.float64)
 
     def figures(self) -> dict[str, dict[str, int]]:
-        """Of each set how many questions there are to train on, and how many sentences are marked in their answers."""
-        found = {}
+        """The number of train queries of each set, and of their relevant sentences."""
+        figures = {}
         for place, name in enumerate(self.sets):
-            asked = self.questions("train", place).tolist()
-            found[name] = {"evidence": len(asked), "evidence sentences": sum(len(self.marked(at)) for at in asked)}
-        return found
+            queries = self.queries("train", place).tolist()
+            figures[name] = {
+                "evidence": len(queries),
+                "evidence sentences": sum(len(self.relevant_sentences(at)) for at in queries),
+            }
+        return figures
 
-    def _part(self, name: str, starts: str, at: int) -> Numbers:
+    def _part(self, name: str, starts: str, at: int) -> IntArray:
         return self.arrays[name][self.arrays[starts][at] : self.arrays[starts][at + 1]]
 
 
-def lessons_at(
+def load_or_collect(
     path: Path,
     sets: Sequence[Path],
-    asking: Asking,
-    progress: Progress | None = None,
-    watcher: Watcher | None = None,
-    ours: bool = False,
-) -> Lessons:
-    """The lessons of a file, made of the sets if there is none yet; one that was made of others is replaced if it is `ours`."""
-    made_of = json.dumps([[digest(DataSet.open(folder).files()) for folder in sets], msgspec.to_builtins(asking)])
-    if path.exists() and str((arrays := load(path))[_MADE_OF]) == made_of:
-        return Lessons(arrays)
-    if path.exists() and not ours:
-        raise CitewellError(f"{path} was made of other sets or by another recipe; remove it, or name another file")
-    arrays = collect(sets, asking, progress, watcher)
+    sampling: QuerySampling,
+    progress: Progress = SILENT,
+    replace: bool = False,
+) -> SentenceData:
+    """The data at `path`, collected from the sets if it does not exist; `replace` allows replacing data of other sets."""
+    origin = json.dumps([[fingerprint(DataSet.open(folder).files()) for folder in sets], msgspec.to_builtins(sampling)])
+    if path.exists() and str((arrays := load(path))[_ORIGIN]) == origin:
+        return SentenceData(arrays)
+    if path.exists() and not replace:
+        raise CitewellError(f"{path} was made from other sets or by another recipe; remove it, or name another file")
+    arrays = collect(sets, sampling, progress)
     path.parent.mkdir(parents=True, exist_ok=True)
-    save({**arrays, _MADE_OF: np.array(made_of)}, path)
-    return Lessons(arrays)
+    save({**arrays, _ORIGIN: np.array(origin)}, path)
+    return SentenceData(arrays)
 
 
-def collect(sets: Sequence[Path], asking: Asking, progress: Progress | None = None, watcher: Watcher | None = None) -> Arrays:
-    """The arrays of the lessons of some sets."""
+def collect(sets: Sequence[Path], sampling: QuerySampling, progress: Progress = SILENT) -> Arrays:
+    """The arrays of the training data of some sets."""
     if not sets:
         raise CitewellError("name the sets to train on: --set DIR")
-    made = _Collected()
+    collector = _Collector()
     for folder in sets:
         dataset = DataSet.open(folder)
         if "evidence" not in dataset.tasks:
-            raise CitewellError(f"the set {dataset.name} has no task 'evidence', which this recipe learns from; leave it out")
-        asked = {split: _asked(dataset, split, asking) for split in SPLITS}
-        of = {question.id: split for split, found in asked.items() for question in found}
-        together = [question for found in asked.values() for question in found]
-        if watcher:
-            watcher.asking(len(together))
+            raise CitewellError(f"the set {dataset.name} has no task 'evidence', which this recipe needs; leave it out")
+        by_split = {split: _sampled_queries(dataset, split, sampling) for split in SPLITS}
+        split_of = {judged.id: split for split, part in by_split.items() for judged in part}
+        queries = [judged for part in by_split.values() for judged in part]
+        progress.start("collecting candidates", len(queries), "queries")
         libraries = SetLibraries(Timeline(dataset, dataset.undated_split("train")))
-        for runner, group in runners_by_date(together, libraries, [pipeline("bm25")]):
-            made.take(dataset, runner, group, of, asking.depth, watcher)
-    arrays = made.arrays(asking.depth)
+        for runner, group in runners_by_date(queries, libraries, [pipeline("bm25")]):
+            collector.add(dataset, runner, group, split_of, sampling.depth, progress)
+    arrays = collector.arrays(sampling.depth)
     if not (arrays["question_split"] == SPLITS.index("train")).any():
-        raise CitewellError("the sets have no evidence question of the split 'train'; name others")
+        raise CitewellError("the sets have no evidence query of the split 'train'; name others")
     return arrays
 
 
-def _asked(dataset: DataSet, split: str, asking: Asking) -> list[JudgedQuery]:
-    """The questions of a split, of the train split as many of each kind as are to be drawn."""
-    found = judged_queries(Timeline(dataset, dataset.undated_split(split)), "evidence", needed=False)
-    for question in found:
-        question.id = f"{split} {question.id}"
+def _sampled_queries(dataset: DataSet, split: str, sampling: QuerySampling) -> list[JudgedQuery]:
+    """The queries of a split; those of the train split are sampled by kind."""
+    all_queries = judged_queries(Timeline(dataset, dataset.undated_split(split)), "evidence", needed=False)
+    for judged in all_queries:
+        judged.id = f"{split} {judged.id}"
     if split != "train":
-        return found
-    kinds = dict.fromkeys(question.kind for question in found)
-    parts = [[question for question in found if question.kind == kind] for kind in kinds]
-    drawn = (sampled(part, asking.drawn.get(kind), asking.seed) for kind, part in zip(kinds, parts, strict=True))
-    return list(chain.from_iterable(drawn))
+        return all_queries
+    kinds = dict.fromkeys(judged.kind for judged in all_queries)
+    parts = [[judged for judged in all_queries if judged.kind == kind] for kind in kinds]
+    samples = (sampled(part, sampling.samples.get(kind), sampling.seed) for kind, part in zip(kinds, parts, strict=True))
+    return list(chain.from_iterable(samples))
 
 
-class _Collected:
-    """What is known of the sets so far."""
+class _Collector:
+    """The data collected so far."""
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
@@ -188,22 +186,22 @@ class _Collected:
         self._begins: list[bool] = []
         self._sentence_at = [0]
         self._paper_at = [0]
-        self._asked: list[list[int]] = []
+        self._query_words: list[list[int]] = []
         self._of: list[tuple[int, int]] = []
-        self._wanted: list[list[int]] = []
-        self._marked: list[list[int]] = []
+        self._relevant: list[list[int]] = []
+        self._relevant_sentences: list[list[int]] = []
         self._candidates: list[tuple[list[int], list[float]]] = []
 
-    def take(
+    def add(
         self,
         dataset: DataSet,
         runner: Runner,
         group: Sequence[JudgedQuery],
         splits: dict[str, str],
         depth: int,
-        watcher: Watcher | None,
+        progress: Progress,
     ) -> None:
-        """The papers of a set's library, and what BM25 finds there for its questions."""
+        """Add the papers of a set's library, and BM25's candidates for its queries."""
         collection = runner.request(group[0]).collection
         assert isinstance(collection, LocalCollection)
         library = collection.library
@@ -213,16 +211,15 @@ class _Collected:
             self._paper(texts)
         self._sets.append(dataset.name)
         names = Names(library, dataset.naming())
-        for question in group:
-            request = runner.request(question)
+        for judged in group:
+            request = runner.request(judged)
             ranking = BM25(size=depth).retrieve(request)
-            self._asked.append([word for run in runs(request.query.text(), self._vocabulary) for word in run])
-            self._of.append((len(self._sets) - 1, SPLITS.index(splits[question.id])))
-            self._wanted.append([places[num] for num in runner.relevant_papers(question)])
+            self._query_words.append([word for run in runs(request.query.text(), self._vocabulary) for word in run])
+            self._of.append((len(self._sets) - 1, SPLITS.index(splits[judged.id])))
+            self._relevant.append([places[num] for num in runner.relevant_papers(judged)])
             self._candidates.append(([places[num] for num in ranking.papers.tolist()], ranking.scores.tolist()))
-            self._marked.append(sorted(self._sentences(library, names, question, places)))
-            if watcher:
-                watcher.asked(1)
+            self._relevant_sentences.append(sorted(self._sentences(library, names, judged, places)))
+            progress.advance()
 
     def _paper(self, texts: Sequence[str]) -> None:
         for text in texts:
@@ -232,17 +229,17 @@ class _Collected:
             self._sentence_at.append(len(self._words))
         self._paper_at.append(len(self._sentence_at) - 1)
 
-    def _sentences(self, library: Library, names: Names, question: JudgedQuery, places: dict[int, int]) -> Iterator[int]:
-        """Where the marked sentences of a question stand."""
-        for name, texts in question.sentences.items():
+    def _sentences(self, library: Library, names: Names, judged: JudgedQuery, places: dict[int, int]) -> Iterator[int]:
+        """The positions of the relevant sentences of a query."""
+        for name, texts in judged.sentences.items():
             number = names.number(name)
             if number is not None:
                 here = [sentence.text for sentence in library.store.sentences(number)]
                 yield from {self._paper_at[places[number]] + 1 + here.index(text) for text in texts if text in here}
 
     def arrays(self, depth: int) -> Arrays:
-        rows = np.full((len(self._asked), depth), -1, np.int32)
-        scores = np.zeros((len(self._asked), depth), np.float32)
+        rows = np.full((len(self._query_words), depth), -1, np.int32)
+        scores = np.zeros((len(self._query_words), depth), np.float32)
         for at, (papers, values) in enumerate(self._candidates):
             rows[at, : len(papers)], scores[at, : len(papers)] = papers, values
         return {
@@ -256,9 +253,9 @@ class _Collected:
             "question_split": np.array([split for _, split in self._of], np.int32),
             "candidates": rows,
             "candidates_bm25": scores,
-            **_flat("question_words", "question_at", self._asked, np.int32),
-            **_flat("wanted", "wanted_at", self._wanted, np.int64),
-            **_flat("marked", "marked_at", self._marked, np.int64),
+            **_flatten("question_words", "question_at", self._query_words, np.int32),
+            **_flatten("wanted", "wanted_at", self._relevant, np.int64),
+            **_flatten("marked", "marked_at", self._relevant_sentences, np.int64),
         }
 
 
@@ -268,6 +265,6 @@ def _texts(library: Library) -> Iterator[tuple[int, list[str]]]:
         yield from title_and_sentences(LocalCollection(library), listed[start : start + _PAPERS_AT_ONCE]).items()
 
 
-def _flat(name: str, starts: str, rows: Sequence[Sequence[int]], kind: type[np.generic]) -> Arrays:
-    """Rows behind one another, and where each begins."""
+def _flatten(name: str, starts: str, rows: Sequence[Sequence[int]], kind: type[np.generic]) -> Arrays:
+    """Rows in one array, and their starts."""
     return {name: np.array(list(chain.from_iterable(rows)), kind), starts: np.cumsum([0, *map(len, rows)])}

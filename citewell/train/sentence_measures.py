@@ -1,4 +1,4 @@
-"""How well a model ranks the dev questions of lessons: average precision of papers, and of the sentences of the ten best."""
+"""Dev measures of sentence rankers: average precision of papers, and of the sentences of the top ten papers."""
 
 from __future__ import annotations
 
@@ -7,41 +7,41 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from citewell.train.sentence_data import Lessons
+from citewell.train.sentence_data import SentenceData
 
 DOCUMENTS = 10
-"""Sentences are taken from so many papers, as an evaluation does."""
+"""The number of papers whose sentences are ranked, as in an evaluation."""
 
-Scores = npt.NDArray[np.float32]
-Judge = Callable[[int, Sequence[int]], tuple[Scores, list[Scores]]]
-"""Scores of papers for a question, and those of the sentences of each, its title left out."""
+Float32Array = npt.NDArray[np.float32]
+Scorer = Callable[[int, Sequence[int]], tuple[Float32Array, list[Float32Array]]]
+"""Scores of papers for a query, and of the sentences of each, without its title."""
 
 
-def measured(lessons: Lessons, judge: Judge, depth: int, most: int) -> dict[str, float]:
-    """Of each set the mean over its first dev questions, of each of which so many candidates are ranked."""
-    found: dict[str, float] = {}
-    for place, name in enumerate(lessons.sets):
-        of_papers, of_sentences = [], []
-        for question in lessons.questions("dev", place)[:most].tolist():
-            papers = lessons.candidates(question)[0][:depth]
-            scores, sentences = judge(question, papers.tolist())
+def measure(data: SentenceData, score: Scorer, depth: int, limit: int) -> dict[str, float]:
+    """The mean of each set over its first `limit` dev queries, ranking `depth` candidates of each."""
+    figures: dict[str, float] = {}
+    for place, name in enumerate(data.sets):
+        paper_precisions, sentence_precisions = [], []
+        for query in data.queries("dev", place)[:limit].tolist():
+            papers = data.candidates(query)[0][:depth]
+            scores, sentences = score(query, papers.tolist())
             order = np.argsort(-scores, kind="stable")
-            of_papers.append(average_precision(papers[order], lessons.wanted(question)))
-            if len(marked := lessons.marked(question)):
+            paper_precisions.append(average_precision(papers[order], data.relevant(query)))
+            if len(relevant_sentences := data.relevant_sentences(query)):
                 best = order[:DOCUMENTS]
-                places = [np.array(lessons.sentences(int(papers[at])), np.int64)[1:] for at in best]
+                places = [np.array(data.sentences(int(papers[at])), np.int64)[1:] for at in best]
                 values = np.concatenate([np.zeros(0, np.float32), *(sentences[at] for at in best)])
                 ranked = np.concatenate([np.zeros(0, np.int64), *places])[np.argsort(-values, kind="stable")]
-                of_sentences.append(average_precision(ranked, marked))
-        if of_papers:
-            found[f"{name} evidence AP"] = float(np.mean(of_papers))
-        if of_sentences:
-            found[f"{name} evidence sentences AP"] = float(np.mean(of_sentences))
-    return found
+                sentence_precisions.append(average_precision(ranked, relevant_sentences))
+        if paper_precisions:
+            figures[f"{name} evidence AP"] = float(np.mean(paper_precisions))
+        if sentence_precisions:
+            figures[f"{name} evidence sentences AP"] = float(np.mean(sentence_precisions))
+    return figures
 
 
-def average_precision(ranked: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]) -> float:
-    """The mean of the precision at each wanted one; one that is not found counts for nothing."""
-    right = np.isin(ranked, wanted)
-    precision = np.cumsum(right) / np.arange(1, len(right) + 1)
-    return float(precision[right].sum() / max(1, len(wanted)))
+def average_precision(ranked: npt.NDArray[np.int64], relevant: npt.NDArray[np.int64]) -> float:
+    """The mean precision at the relevant items; missing ones count as 0."""
+    hits = np.isin(ranked, relevant)
+    precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
+    return float(precision[hits].sum() / max(1, len(relevant)))

@@ -1,4 +1,4 @@
-"""Vectors of words by skip-gram (gensim): from the sentences of papers, or from walks over their graph of key terms."""
+"""Word vectors by skip-gram (gensim), from the sentences of papers or from walks over their graph of key terms."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Any
 import numpy as np
 
 from citewell.models.word_vectors import WordVectors
+from citewell.progress import Progress
 from citewell.train.gensim_words import names, run_epochs
-from citewell.train.monitoring import Watcher
 from citewell.train.recipe import GraphNumbers, WordNumbers
-from citewell.train.save import Checkpoints
-from citewell.train.sentence_data import Lessons
+from citewell.train.save import EpochCheckpoints
+from citewell.train.sentence_data import SentenceData
 from citewell.train.term_graph import walks
 
 
-def learn(
-    lessons: Lessons, numbers: WordNumbers, graph: GraphNumbers | None, checkpoints: Checkpoints, watcher: Watcher
+def train_word_vectors(
+    data: SentenceData, numbers: WordNumbers, graph: GraphNumbers | None, checkpoints: EpochCheckpoints, progress: Progress
 ) -> WordVectors:
-    """The vectors of the words of the lessons' papers; with a graph, of those that its key terms have."""
+    """The vectors of the words of the papers; with a graph, of the words of its key terms."""
     texts: Sequence[list[int]]
     if graph is None:
-        texts = [part.tolist() for part in np.split(lessons.words, lessons.sentence_at[1:-1])]
+        texts = [part.tolist() for part in np.split(data.words, data.sentence_at[1:-1])]
     else:
-        texts = list(walks(lessons, graph, numbers.seed))
-    counts = np.bincount(np.fromiter((word for text in texts for word in text), np.int64), minlength=len(lessons.hashes))
+        texts = list(walks(data, graph, numbers.seed))
+    counts = np.bincount(np.fromiter((word for text in texts for word in text), np.int64), minlength=len(data.hashes))
     known = np.flatnonzero(counts >= (numbers.min_count if graph is None else 1))
-    vectors = _vectors(texts, counts, known.tolist(), numbers, checkpoints, watcher)
-    papers = len(lessons.paper_at) - 1
-    return WordVectors.of(lessons.hashes[known], lessons.papers_with[known], papers, vectors)
+    vectors = _vectors(texts, counts, known.tolist(), numbers, checkpoints, progress)
+    papers = len(data.paper_at) - 1
+    return WordVectors.of(data.hashes[known], data.papers_with[known], papers, vectors)
 
 
 def _vectors(
@@ -37,8 +37,8 @@ def _vectors(
     counts: Any,
     known: Sequence[int],
     numbers: WordNumbers,
-    checkpoints: Checkpoints,
-    watcher: Watcher,
+    checkpoints: EpochCheckpoints,
+    progress: Progress,
 ) -> Any:
     from gensim.models.word2vec import Word2Vec
 
@@ -55,10 +55,10 @@ def _vectors(
     model.build_vocab_from_freq({str(word): int(counts[word]) for word in known}, corpus_count=len(texts))
     model.init_weights()
 
-    def spelt() -> Iterable[list[str]]:
+    def sentences() -> Iterable[list[str]]:
         return map(names, texts)
 
-    watcher.training(numbers.epochs * len(texts))
-    run_epochs(model, "words", numbers.epochs, numbers.rate, spelt, len(texts), checkpoints, watcher)
+    progress.start("training", numbers.epochs * len(texts), "texts")
+    run_epochs(model, "words", numbers.epochs, numbers.rate, sentences, len(texts), checkpoints, progress)
     rows = [model.wv.key_to_index[str(word)] for word in known]
     return np.array(model.wv.vectors, np.float32)[rows]

@@ -1,7 +1,4 @@
-"""The steps of a training with torch: a loss is made small; now and then what that is worth is measured, noted and kept.
-
-Encoder, static encoder and cross-encoder are all trained by these.
-"""
+"""The training loop of all torch models: steps, dev measures at intervals, logging and checkpoints."""
 
 from __future__ import annotations
 
@@ -14,15 +11,15 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from citewell.train.checkpoint import Checkpoint
+from citewell.progress import SILENT, Progress
+from citewell.train.checkpoints import Checkpoint
 from citewell.train.curve import Curve, Values
-from citewell.train.monitoring import Unwatched, Watcher
 
 _LOSS_EVERY = 50
 
 
-class Draws(Protocol):
-    """Who draws the batches, and goes on drawing from where it was."""
+class BatchSource(Protocol):
+    """Samples batches, and can save and restore its state."""
 
     def state(self) -> dict[str, Any]: ...
 
@@ -30,20 +27,20 @@ class Draws(Protocol):
 
 
 class Steps:
-    """The steps of one model."""
+    """The training loop of one model."""
 
     def __init__(
         self,
         model: nn.Module,
         optimizer: torch.optim.Optimizer,
-        draws: Draws,
+        source: BatchSource,
         folder: Path,
         checkpoint: Checkpoint,
-        watcher: Watcher | None = None,
+        progress: Progress = SILENT,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._model, self._optimizer, self._draws = model, optimizer, draws
-        self._curve, self._checkpoint, self._watcher = Curve(folder), checkpoint, watcher or Unwatched()
+        self._model, self._optimizer, self._source = model, optimizer, source
+        self._curve, self._checkpoint, self._progress = Curve(folder), checkpoint, progress
         self.step = 0
         self.seconds = 0.0
 
@@ -58,38 +55,38 @@ class Steps:
         before: Callable[[int], Values] | None = None,
         clip: float = math.inf,
     ) -> None:
-        """Take all steps that are left; `before` each something may be done, `dev` is measured `every` so many."""
+        """Run the remaining steps, calling `before` each of them and measuring `dev` at intervals of `every` steps."""
         self._resume()
-        self._watcher.training(steps)
-        self._watcher.trained(self.step)
+        self._progress.start("training", steps, "steps")
+        self._progress.advance(self.step)
         while self.step < steps:
             started = time.monotonic()
             if before is not None and (values := before(self.step)):
-                self._note(values)
-            reached = self._one(loss, rate * rate_share(self.step, steps, warmup), clip)
+                self._log(values)
+            value = self._step(loss, rate * rate_share(self.step, steps, warmup), clip)
             self.step += 1
             self.seconds += time.monotonic() - started
-            self._watcher.trained(1)
+            self._progress.advance()
             if self.step % _LOSS_EVERY == 0:
-                self._note({"loss": round(float(reached), 4)})
+                self._log({"loss": round(float(value), 4)})
             if self.step % every == 0 or self.step == steps:
-                self._note(dev())
-                self._keep()
+                self._log(dev())
+                self._save()
 
-    def _one(self, loss: Callable[[], Tensor], rate: float, clip: float) -> Tensor:
+    def _step(self, loss: Callable[[], Tensor], rate: float, clip: float) -> Tensor:
         self._model.train()
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        reached = loss()
+        value = loss()
         self._optimizer.zero_grad(set_to_none=True)
-        reached.backward()
+        value.backward()
         if clip < math.inf:
             nn.utils.clip_grad_norm_(self._model.parameters(), clip)
         self._optimizer.step()
-        return reached.detach()
+        return value.detach()
 
-    def _keep(self) -> None:
-        state = {"model": self._model.state_dict(), "optimizer": self._optimizer.state_dict(), "draws": self._draws.state()}
+    def _save(self) -> None:
+        state = {"model": self._model.state_dict(), "optimizer": self._optimizer.state_dict(), "draws": self._source.state()}
         self._checkpoint.save({"step": self.step, "seconds": self.seconds, **state})
 
     def _resume(self) -> None:
@@ -98,14 +95,14 @@ class Steps:
             self.step, self.seconds = state["step"], state["seconds"]
             self._model.load_state_dict(state["model"])
             self._optimizer.load_state_dict(state["optimizer"])
-            self._draws.restore(state["draws"])
-        self._curve.cut(self.step)
+            self._source.restore(state["draws"])
+        self._curve.truncate(self.step)
 
-    def _note(self, values: Values) -> None:
-        self._curve.note(self.step, self.seconds, values)
+    def _log(self, values: Values) -> None:
+        self._curve.log(self.step, self.seconds, values)
 
 
 def rate_share(step: int, steps: int, warmup: float) -> float:
-    """The share of the full rate: rising, then falling along a cosine."""
+    """The factor of the learning rate: linear warm-up, then cosine decay."""
     risen = max(1, int(steps * warmup))
     return (step + 1) / risen if step < risen else 0.5 * (1 + math.cos(math.pi * (step - risen) / max(1, steps - risen)))

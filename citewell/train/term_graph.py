@@ -1,7 +1,7 @@
-"""Walks over a graph of key terms, in which two are linked that papers have in common, in the way of node2vec.
+"""Random walks in the manner of node2vec over a graph of key terms, in which terms of the same papers are linked.
 
-A walk names each key term by its words, so that skip-gram over walks gives words like vectors if their terms have like
-neighbours, or have words in common.
+A walk spells out each key term, so that skip-gram over walks gives words similar vectors if their terms have similar neighbours
+or share words.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from typing import NamedTuple
 from citewell.errors import CitewellError
 from citewell.text.sgrank import Term, key_terms
 from citewell.train.recipe import GraphNumbers
-from citewell.train.sentence_data import Lessons
+from citewell.train.sentence_data import SentenceData
 
 
 class Links(NamedTuple):
     """The neighbours of a term."""
 
     terms: list[Term]
-    until: list[int]
-    """How many papers the links up to each stand for."""
-    known: frozenset[Term]
+    cumulative: list[int]
+    """The cumulative number of papers behind the links."""
+    neighbours: frozenset[Term]
 
 
-def linked(lessons: Lessons, graph: GraphNumbers) -> dict[Term, Links]:
-    """The key terms that are linked to any other."""
-    rarity = lessons.rarity().tolist()
-    together: Counter[tuple[Term, Term]] = Counter()
-    for paper in range(len(lessons.paper_at) - 1):
-        found = key_terms(lessons.runs(lessons.sentences(paper), graph.reach), rarity.__getitem__, graph.terms)
-        together.update(combinations(sorted(found), 2))
+def term_links(data: SentenceData, graph: GraphNumbers) -> dict[Term, Links]:
+    """The key terms with at least one link, and their neighbours."""
+    idf = data.idf().tolist()
+    pairs: Counter[tuple[Term, Term]] = Counter()
+    for paper in range(len(data.paper_at) - 1):
+        terms = key_terms(data.runs(data.sentences(paper), graph.max_words), idf.__getitem__, graph.terms)
+        pairs.update(combinations(sorted(terms), 2))
     links: defaultdict[Term, dict[Term, int]] = defaultdict(dict)
-    for (one, other), papers in together.items():
-        if papers >= graph.fewest:
+    for (one, other), papers in pairs.items():
+        if papers >= graph.min_papers:
             links[one][other] = links[other][one] = papers
     if not links:
-        raise CitewellError(f"no two key terms are in {graph.fewest} papers together; lower 'fewest' in the recipe's [graph]")
+        raise CitewellError(f"no two key terms occur in {graph.min_papers} papers together; lower 'min_papers' in [graph]")
     return {term: Links(list(near), list(accumulate(near.values())), frozenset(near)) for term, near in links.items()}
 
 
-def walks(lessons: Lessons, graph: GraphNumbers, seed: int) -> Iterator[list[int]]:
-    """Walks as rows of words."""
-    links = linked(lessons, graph)
+def walks(data: SentenceData, graph: GraphNumbers, seed: int) -> Iterator[list[int]]:
+    """Walks as rows of word ids."""
+    links = term_links(data, graph)
     draw = Random(seed)
     for _ in range(graph.walks):
         for start in links:
@@ -53,20 +53,20 @@ def walks(lessons: Lessons, graph: GraphNumbers, seed: int) -> Iterator[list[int
 
 
 def walk(links: dict[Term, Links], start: Term, graph: GraphNumbers, draw: Random) -> list[Term]:
-    """One walk; where it goes next depends on where it is and on where it was before."""
-    found = [start]
-    most = max(graph.back, graph.out, 1.0)
-    while len(found) < graph.length:
-        here = links[found[-1]]
-        while True:  # draw by the links' papers, and again where the step is not taken
-            (term,) = draw.choices(here.terms, cum_weights=here.until)
-            if len(found) == 1 or draw.random() * most <= _likely(links, found[-2], term, graph):
+    """One walk; the next term depends on the current and the previous one."""
+    path = [start]
+    most = max(graph.return_weight, graph.outward_weight, 1.0)
+    while len(path) < graph.length:
+        here = links[path[-1]]
+        while True:  # sample by the number of papers, and again if the step is rejected
+            (term,) = draw.choices(here.terms, cum_weights=here.cumulative)
+            if len(path) == 1 or draw.random() * most <= _step_weight(links, path[-2], term, graph):
                 break
-        found.append(term)
-    return found
+        path.append(term)
+    return path
 
 
-def _likely(links: dict[Term, Links], before: Term, term: Term, graph: GraphNumbers) -> float:
+def _step_weight(links: dict[Term, Links], before: Term, term: Term, graph: GraphNumbers) -> float:
     if term == before:
-        return graph.back
-    return 1.0 if before in links[term].known else graph.out
+        return graph.return_weight
+    return 1.0 if before in links[term].neighbours else graph.outward_weight

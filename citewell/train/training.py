@@ -1,4 +1,4 @@
-"""Training a model of a library by a recipe: read the corpus, train, save the model with its card."""
+"""Trains a model of a library with a recipe: reads the corpus, trains, saves the model with its card."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from citewell.arrays import Arrays
 from citewell.errors import CitewellError
 from citewell.library.library import Library
 from citewell.library.trained_models import model_folder, read_card
+from citewell.progress import SILENT, Progress
 from citewell.train.corpus import Corpus, read_corpus
-from citewell.train.monitoring import Unwatched, Watcher
 from citewell.train.recipe import LibraryRecipe, library_recipe
-from citewell.train.save import Checkpoints, save
+from citewell.train.save import EpochCheckpoints, save_arrays
 
 KINDS = {
     "lda": "citewell.train.lda",
@@ -27,42 +27,45 @@ KINDS = {
     "paper2vec": "citewell.train.paper2vec",
     "hyperdoc2vec": "citewell.train.hyperdoc2vec",
 }
-"""The methods: each a module with `Parameters` and `train`; a new one is a module, a line here, and a recipe."""
+"""The methods: modules with `Parameters` and `train`. To add one, write a module, a line here, and a recipe."""
 
 
-def train(library: Library, recipe: str | LibraryRecipe, watcher: Watcher | None = None) -> dict[str, Any]:
-    """Train a model of the library, and return its card; a training that was killed goes on where it was."""
+def train(library: Library, recipe: str | LibraryRecipe, progress: Progress = SILENT) -> dict[str, Any]:
+    """Train a model of the library and return its card; resumes an interrupted training."""
     if isinstance(recipe, str):
         recipe = library_recipe(recipe)
     folder = model_folder(library, recipe.name)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=0):
-            return _train(library, recipe, watcher or Unwatched())
+            return _train(library, recipe, progress)
     except Timeout:
         raise CitewellError(f"the model {recipe.name!r} of {library.folder} is being trained; wait for that to end") from None
 
 
-def made_by(library: Library, name: str) -> bool:
-    """Whether the library has this model, made by the recipe as it is now."""
+def is_current(library: Library, name: str) -> bool:
+    """Whether the library has this model, trained with the current recipe."""
     card = read_card(model_folder(library, name))
-    return card is not None and card.about.get("recipe") == msgspec.to_builtins(library_recipe(name))
+    if card is None:
+        return False
+    trained, current = card.about.get("recipe", {}), msgspec.to_builtins(library_recipe(name))
+    return {**trained, "about": ""} == {**current, "about": ""}
 
 
-def train_missing(library: Library, name: str, progress: object = None) -> None:
-    """Train a model that the library lacks, or that was made by another version of the recipe."""
-    if not made_by(library, name):
-        train(library, name, progress if isinstance(progress, Watcher) else None)
+def train_missing(library: Library, name: str, progress: Progress = SILENT) -> None:
+    """Train the model `name` unless the library has it, trained with the current recipe."""
+    if not is_current(library, name):
+        train(library, name, progress)
 
 
-def _train(library: Library, recipe: LibraryRecipe, watcher: Watcher) -> dict[str, Any]:
+def _train(library: Library, recipe: LibraryRecipe, progress: Progress) -> dict[str, Any]:
     started = time.monotonic()
     learn, parameters = _method(recipe)
     corpus = read_corpus(library, recipe.text, recipe.min_count)
     folder = model_folder(library, recipe.name)
-    fingerprint = f"{corpus.digest()} {msgspec.json.encode(recipe).decode()}"
-    checkpoints = Checkpoints(folder.with_name(f"{folder.name}.training"), fingerprint)
-    arrays = learn(corpus, parameters, recipe.seed, checkpoints, watcher)
+    fingerprint = f"{corpus.fingerprint()} {msgspec.json.encode(recipe).decode()}"
+    checkpoints = EpochCheckpoints(folder.with_name(f"{folder.name}.training"), fingerprint)
+    arrays = learn(corpus, parameters, recipe.seed, checkpoints, progress)
     about = {
         "recipe": msgspec.to_builtins(recipe),
         "papers": len(corpus.papers),
@@ -71,13 +74,13 @@ def _train(library: Library, recipe: LibraryRecipe, watcher: Watcher) -> dict[st
         "seconds": round(time.monotonic() - started, 1),
         "citewell": __version__,
     }
-    save(folder, _by_hash(corpus, arrays), about)
+    save_arrays(folder, _by_hash(corpus, arrays), about)
     checkpoints.clear()
     return about
 
 
 def can_train(name: str) -> bool:
-    """Whether what a recipe needs is installed."""
+    """Whether the packages that a recipe needs are installed."""
     try:
         _method(library_recipe(name))
     except CitewellError:
@@ -87,7 +90,7 @@ def can_train(name: str) -> bool:
 
 def _method(recipe: LibraryRecipe) -> tuple[Callable[..., Arrays], Any]:
     if recipe.kind not in KINDS:
-        raise CitewellError(f"the recipe {recipe.name!r} is of no known kind; there are {', '.join(KINDS)}")
+        raise CitewellError(f"the recipe {recipe.name!r} has an unknown kind; there are {', '.join(KINDS)}")
     try:
         module = import_module(KINDS[recipe.kind])
     except ImportError as error:
@@ -99,12 +102,18 @@ def _method(recipe: LibraryRecipe) -> tuple[Callable[..., Arrays], Any]:
 
 
 def _by_hash(corpus: Corpus, arrays: Arrays) -> Arrays:
-    """The arrays with their words in the order of their hashes, in which they are looked up, and vectors with their lengths."""
+    """The arrays with words sorted by hash, for lookup, and the lengths of paper vectors."""
     order = np.argsort(corpus.hashes)
-    found = {name: array[order] if name.startswith("words") else array for name, array in arrays.items()}
+    sorted_arrays = {name: array[order] if name.startswith("words") else array for name, array in arrays.items()}
     lengths = {
         f"lengths_of_{name}": np.linalg.norm(array, axis=1).astype(np.float32)
         for name, array in arrays.items()
         if name.startswith("docs")
     }
-    return {"papers": corpus.papers, "words": corpus.hashes[order], "words_counts": corpus.counts[order], **found, **lengths}
+    return {
+        "papers": corpus.papers,
+        "words": corpus.hashes[order],
+        "words_counts": corpus.counts[order],
+        **sorted_arrays,
+        **lengths,
+    }

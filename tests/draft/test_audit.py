@@ -45,7 +45,7 @@ def test_an_uncited_claim_is_found_with_its_place() -> None:
     assert draft.sources[claim.place.file][claim.place.begin : claim.place.end] == CLAIM
     assert claim.place.line == 8
     assert claim.level == "warning"
-    assert claim.score is not None and claim.score > load().thresholds.sure
+    assert claim.score is not None and claim.score > load().thresholds.high_precision
     assert f"apart by their wings {TARGET_MARK} ." in claim.context
     assert "previous" in claim.message
 

@@ -1,4 +1,4 @@
-"""Models as they are downloaded, against BERT written down in numpy."""
+"""Downloaded models, compared with BERT in plain numpy."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from citewell.errors import CitewellError
 from citewell.models import cross_encoder, encoder, hugging_face
 from citewell.models.inputs import PaperText
+from citewell.models.torch_file import read_torch_file
 from citewell.papers import Query
 from citewell.pipeline.pipeline import Pipeline
 from citewell.rerank.cross_encoder import Rerank
@@ -39,17 +40,17 @@ CONFIG = {
 Tensors = dict[str, np.ndarray]
 
 
-def drawn(outputs: int = 0, pooler: bool = False) -> Tensors:
-    """Weights at random, named as Hugging Face names them."""
+def random_weights(outputs: int = 0, pooler: bool = False) -> Tensors:
+    """Random weights, with Hugging Face's names."""
     draw = np.random.default_rng(1)
 
-    def linear(name: str, size: int, given: int) -> Tensors:
-        return {f"{name}.weight": draw.normal(0, 0.3, (size, given)), f"{name}.bias": draw.normal(0, 0.1, size)}
+    def linear(name: str, size: int, inputs: int) -> Tensors:
+        return {f"{name}.weight": draw.normal(0, 0.3, (size, inputs)), f"{name}.bias": draw.normal(0, 0.1, size)}
 
     def norm(name: str) -> Tensors:
         return {f"{name}.weight": draw.normal(1, 0.1, SIZE), f"{name}.bias": draw.normal(0, 0.1, SIZE)}
 
-    found = {
+    tensors = {
         "bert.embeddings.word_embeddings.weight": draw.normal(0, 1, (len(WORDS), SIZE)),
         "bert.embeddings.position_embeddings.weight": draw.normal(0, 0.3, (64, SIZE)),
         "bert.embeddings.token_type_embeddings.weight": draw.normal(0, 0.3, (2, SIZE)),
@@ -58,15 +59,15 @@ def drawn(outputs: int = 0, pooler: bool = False) -> Tensors:
     for layer in range(LAYERS):
         name = f"bert.encoder.layer.{layer}"
         for part in ("query", "key", "value"):
-            found |= linear(f"{name}.attention.self.{part}", SIZE, SIZE)
-        found |= linear(f"{name}.attention.output.dense", SIZE, SIZE) | norm(f"{name}.attention.output.LayerNorm")
-        found |= linear(f"{name}.intermediate.dense", INNER, SIZE)
-        found |= linear(f"{name}.output.dense", SIZE, INNER) | norm(f"{name}.output.LayerNorm")
+            tensors |= linear(f"{name}.attention.self.{part}", SIZE, SIZE)
+        tensors |= linear(f"{name}.attention.output.dense", SIZE, SIZE) | norm(f"{name}.attention.output.LayerNorm")
+        tensors |= linear(f"{name}.intermediate.dense", INNER, SIZE)
+        tensors |= linear(f"{name}.output.dense", SIZE, INNER) | norm(f"{name}.output.LayerNorm")
     if pooler:
-        found |= linear("bert.pooler.dense", SIZE, SIZE)
+        tensors |= linear("bert.pooler.dense", SIZE, SIZE)
     if outputs:
-        found |= linear("classifier", outputs, SIZE)
-    return {name: value.astype(np.float32) for name, value in found.items()}
+        tensors |= linear("classifier", outputs, SIZE)
+    return {name: value.astype(np.float32) for name, value in tensors.items()}
 
 
 def bert(tensors: Tensors, ids: list[int], kinds: list[int]) -> np.ndarray:
@@ -89,8 +90,8 @@ def bert(tensors: Tensors, ids: list[int], kinds: list[int]) -> np.ndarray:
             for part in ("query", "key", "value")
         )
         scores = query @ key.transpose(0, 2, 1) / math.sqrt(SIZE // HEADS)
-        shares = np.exp(scores - scores.max(axis=2, keepdims=True))
-        attended = (shares / shares.sum(axis=2, keepdims=True) @ value).transpose(1, 0, 2).reshape(len(ids), SIZE)
+        attention = np.exp(scores - scores.max(axis=2, keepdims=True))
+        attended = (attention / attention.sum(axis=2, keepdims=True) @ value).transpose(1, 0, 2).reshape(len(ids), SIZE)
         hidden = norm(f"{name}.attention.output.LayerNorm", linear(f"{name}.attention.output.dense", attended) + hidden)
         wide = linear(f"{name}.intermediate.dense", hidden)
         active = 0.5 * wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
@@ -101,11 +102,11 @@ def bert(tensors: Tensors, ids: list[int], kinds: list[int]) -> np.ndarray:
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
-    monkeypatch.setattr(hugging_face, "user_cache_path", lambda *given, **named: tmp_path / "cache")
+    monkeypatch.setattr(hugging_face, "user_cache_path", lambda *args, **named: tmp_path / "cache")
     yield tmp_path / "models"
 
 
-def written(folder: Path, tensors: Tensors, **config: Any) -> Path:
+def write_model(folder: Path, tensors: Tensors, **config: Any) -> Path:
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps({**CONFIG, **config}))
     (folder / "vocab.txt").write_text("\n".join(WORDS))
@@ -113,58 +114,57 @@ def written(folder: Path, tensors: Tensors, **config: Any) -> Path:
     return folder
 
 
-def near(found: np.ndarray, wanted: np.ndarray) -> bool:
-    """But for what 8 bits cost."""
-    return float(found @ (wanted / np.linalg.norm(wanted))) > 0.99
+def near(vector: np.ndarray, expected: np.ndarray) -> bool:
+    """Equal, up to the loss of 8-bit quantisation."""
+    return float(vector @ (expected / np.linalg.norm(expected))) > 0.99
 
 
-def test_old_descriptions_say_little(models: Path) -> None:
-    folder = written(models / "old", tensors := drawn())
+def test_old_config_files_get_defaults(models: Path) -> None:
+    folder = write_model(models / "old", tensors := random_weights())
     short = {name: value for name, value in CONFIG.items() if name not in ("model_type", "layer_norm_eps")}
     (folder / "config.json").write_text(json.dumps(short))
     assert near(encoder.load("old").encode(["boats"])[0], bert(tensors, [2, 5, 3], [0] * 3).mean(axis=0))
 
 
-def test_an_encoder_is_served_as_it_was_downloaded(models: Path) -> None:
-    folder = written(models / "mean", tensors := drawn())
-    assert Pipeline("", "", (Dense("mean"),)).missing_weights() == [] and Pipeline(
-        "", "", (Dense("absent"),)
-    ).missing_weights() == ["absent"]
+def test_a_downloaded_encoder_is_served(models: Path) -> None:
+    folder = write_model(models / "mean", tensors := random_weights())
+    assert Pipeline("", "", (Dense("mean"),)).missing_weights() == []
+    assert Pipeline("", "", (Dense("absent"),)).missing_weights() == ["absent"]
     ids = [2, 5, 6, 8, 9, 3]
     hidden = bert(tensors, ids, [0] * len(ids))
     (vector,) = encoder.load("mean").encode(["Boats gulls tides"])
     assert near(vector, hidden.mean(axis=0)) and not near(vector, hidden[0])
-    assert not (folder / "model.onnx").exists(), "what was downloaded stays as it is"
-    first = written(models / "first", tensors)
+    assert not (folder / "model.onnx").exists(), "the downloaded folder is unchanged"
+    first = write_model(models / "first", tensors)
     (first / "1_Pooling").mkdir()
     (first / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
     assert near(encoder.load("first").encode(["boats gulls tides"])[0], hidden[0])
     (folder / "1_Pooling").mkdir()
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
-    assert near(encoder.load("mean").encode(["boats gulls tides"])[0], hidden[0]), "what is said later counts too"
+    assert near(encoder.load("mean").encode(["boats gulls tides"])[0], hidden[0]), "a pooling file added later counts"
 
 
 @pytest.mark.parametrize(("outputs", "pooler"), [(1, False), (1, True), (2, True)])
-def test_a_cross_encoder_is_served_as_it_was_downloaded(models: Path, outputs: int, pooler: bool) -> None:
-    written(models / "judge", tensors := drawn(outputs, pooler))
+def test_a_downloaded_cross_encoder_is_served(models: Path, outputs: int, pooler: bool) -> None:
+    write_model(models / "judge", tensors := random_weights(outputs, pooler))
     assert Pipeline.of(BM25(), Rerank("judge")).missing_weights() == []
-    made = cross_encoder.load("judge")
+    model = cross_encoder.load("judge")
     papers = [PaperText("harbour"), PaperText("tides gulls"), PaperText("boats")]
-    asked = [2, 10, 12, 3, 5, 3]
-    wanted = []
+    query_ids = [2, 10, 12, 3, 5, 3]
+    expected = []
     for text in ([7, 3], [8, 9, 6, 3], [5, 3]):
-        vector = bert(tensors, asked + text, [0] * len(asked) + [1] * len(text))[0]
+        vector = bert(tensors, query_ids + text, [0] * len(query_ids) + [1] * len(text))[0]
         if pooler:
             vector = np.tanh(vector @ tensors["bert.pooler.dense.weight"].T + tensors["bert.pooler.dense.bias"])
         logits = vector @ tensors["classifier.weight"].T + tensors["classifier.bias"]
-        wanted.append(logits[-1] - (logits[0] if outputs > 1 else 0))
-    np.testing.assert_allclose(made.scores(Query("global", title="boats"), papers), wanted, atol=0.15)
+        expected.append(logits[-1] - (logits[0] if outputs > 1 else 0))
+    np.testing.assert_allclose(model.scores(Query("global", title="boats"), papers), expected, atol=0.15)
 
 
-def test_a_graph_that_others_exported_is_served(models: Path) -> None:
+def test_a_graph_exported_by_other_tools_is_served(models: Path) -> None:
     from onnx import TensorProto, helper, numpy_helper
 
-    folder = written(models / "theirs", tensors := drawn())
+    folder = write_model(models / "theirs", tensors := random_weights())
     (folder / "model.safetensors").unlink()
     table = tensors["bert.embeddings.word_embeddings.weight"]
     names = ("input_ids", "attention_mask", "token_type_ids")
@@ -175,33 +175,51 @@ def test_a_graph_that_others_exported_is_served(models: Path) -> None:
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "model.onnx")
     hugging_face._write_tokenizer(folder, folder)
     short, long = encoder.load("theirs").encode(["gulls", "boats gulls tides"])
-    assert near(short, table[[2, 6, 3]].mean(axis=0)), "padding does not count"
+    assert near(short, table[[2, 6, 3]].mean(axis=0)), "padding is ignored"
     assert near(long, table[[2, 5, 6, 8, 9, 3]].mean(axis=0))
 
 
-def test_what_cannot_be_read_is_said_in_one_line(models: Path) -> None:
-    written(models / "other", drawn(), model_type="roberta")
-    with pytest.raises(CitewellError, match="holds a roberta model with model_type roberta; only BERT's"):
+def test_unsupported_models_are_one_line_errors(models: Path) -> None:
+    write_model(models / "other", random_weights(), model_type="roberta")
+    with pytest.raises(CitewellError, match="holds a roberta model with model_type roberta; only BERT models"):
         encoder.load("other")
-    written(models / "sharp", drawn(), hidden_act="relu")
+    write_model(models / "sharp", random_weights(), hidden_act="relu")
     with pytest.raises(CitewellError, match="with hidden_act relu"):
         encoder.load("sharp")
-    written(models / "plain", drawn())
-    with pytest.raises(CitewellError, match="holds no cross-encoder"):
+    write_model(models / "plain", random_weights())
+    with pytest.raises(CitewellError, match="is not a cross-encoder"):
         cross_encoder.load("plain").scores(Query("global", title="boats"), [PaperText("gulls")])
-    written(models / "judge", drawn(1))
-    with pytest.raises(CitewellError, match="holds no encoder"):
+    write_model(models / "judge", random_weights(1))
+    with pytest.raises(CitewellError, match="is not an encoder"):
         encoder.load("judge").encode(["boats"])
-    (written(models / "mute", drawn()) / "vocab.txt").unlink()
+    (write_model(models / "mute", random_weights()) / "vocab.txt").unlink()
     with pytest.raises(CitewellError, match="has no tokeniser; put"):
         encoder.load("mute")
 
 
-def test_weights_that_torch_has_written(models: Path) -> None:
-    folder = written(models / "pickled", tensors := drawn())
-    (folder / "model.safetensors").unlink()
+@pytest.mark.parametrize("as_zip", [True, False])
+def test_torch_files_are_read_without_torch(models: Path, as_zip: bool) -> None:
     torch = pytest.importorskip("torch")
+    folder = write_model(models / "pickled", tensors := random_weights())
+    (folder / "model.safetensors").unlink()
     old = {name.replace("LayerNorm.weight", "LayerNorm.gamma"): torch.from_numpy(value) for name, value in tensors.items()}
-    torch.save(old, folder / "pytorch_model.bin")
+    transposed = "bert.encoder.layer.0.intermediate.dense.weight"
+    old[transposed] = old[transposed].T.contiguous().T
+    torch.save(old, folder / "pytorch_model.bin", _use_new_zipfile_serialization=as_zip)
+    stored = read_torch_file(folder / "pytorch_model.bin")
+    assert all(np.array_equal(stored[name], value.numpy()) for name, value in old.items()) and stored.keys() == old.keys()
     ids = [2, 5, 3]
     assert near(encoder.load("pickled").encode(["boats"])[0], bert(tensors, ids, [0] * 3).mean(axis=0))
+
+
+@pytest.mark.parametrize("as_zip", [True, False])
+def test_other_types_and_other_objects_in_torch_files(tmp_path: Path, as_zip: bool) -> None:
+    torch = pytest.importorskip("torch")
+    kinds = [torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.bool]
+    tensors = {str(kind): torch.tensor([[1.5, 0.0], [-2.0, 3.25]]).to(kind) for kind in kinds}
+    torch.save(tensors, tmp_path / "weights.bin", _use_new_zipfile_serialization=as_zip)
+    stored = read_torch_file(tmp_path / "weights.bin")
+    assert all(np.array_equal(stored[name], value.float().numpy()) for name, value in tensors.items())
+    torch.save({"path": tmp_path}, tmp_path / "other.bin", _use_new_zipfile_serialization=as_zip)
+    with pytest.raises(CitewellError, match="is not a file of PyTorch weights: it contains pathlib"):
+        read_torch_file(tmp_path / "other.bin")

@@ -1,4 +1,4 @@
-"""Trees by numpy alone against LightGBM itself."""
+"""Trees in numpy, compared with LightGBM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = 5
 
 
 def trained() -> tuple[Any, Trees]:
-    """A ranker on rows of which one column is never missing, one often, and one is always 0 or 1."""
+    """A ranker over columns with and without missing values, one of them binary."""
     draw = np.random.default_rng(0)
     rows = draw.normal(size=(1200, COLUMNS))
     rows[draw.random(rows.shape) < 0.15] = np.nan
@@ -41,34 +41,34 @@ tables = arrays(np.float64, st.tuples(st.integers(1, 20), st.just(COLUMNS)), ele
 
 @settings(max_examples=80, deadline=None)
 @given(tables)
-def test_scores_are_those_of_lightgbm(rows: Any) -> None:
+def test_scores_equal_lightgbm(rows: Any) -> None:
     np.testing.assert_allclose(TREES.scores(rows), BOOSTER.predict(rows, num_threads=1), rtol=0, atol=1e-9)
 
 
 @settings(max_examples=80, deadline=None)
 @given(tables)
-def test_shares_add_up_to_the_score(rows: Any) -> None:
+def test_contributions_add_up_to_the_score(rows: Any) -> None:
     common = TREES.value[TREES.roots].sum()
-    np.testing.assert_allclose(common + TREES.shares(rows).sum(axis=1), TREES.scores(rows), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(common + TREES.contributions(rows).sum(axis=1), TREES.scores(rows), rtol=0, atol=1e-9)
 
 
-def test_on_a_threshold_a_value_goes_left_as_there() -> None:
-    some = np.flatnonzero(TREES.left != np.arange(len(TREES.left)))[:50]
-    rows = np.zeros((len(some), COLUMNS))
-    rows[np.arange(len(some)), TREES.feature[some]] = TREES.threshold[some]
+def test_a_value_on_a_threshold_goes_left_as_in_lightgbm() -> None:
+    inner = np.flatnonzero(TREES.left != np.arange(len(TREES.left)))[:50]
+    rows = np.zeros((len(inner), COLUMNS))
+    rows[np.arange(len(inner)), TREES.feature[inner]] = TREES.threshold[inner]
     np.testing.assert_allclose(TREES.scores(rows), BOOSTER.predict(rows, num_threads=1), rtol=0, atol=1e-9)
 
 
-def test_a_feature_that_no_tree_asks_for_has_no_share() -> None:
+def test_an_unused_feature_contributes_nothing() -> None:
     rows = np.random.default_rng(1).normal(size=(10, COLUMNS))
     used = set(TREES.feature[TREES.left != np.arange(len(TREES.left))].tolist())
-    shares = TREES.shares(rows)
-    assert all((shares[:, column] == 0).all() for column in range(COLUMNS) if column not in used)
+    contributions = TREES.contributions(rows)
+    assert all((contributions[:, column] == 0).all() for column in range(COLUMNS) if column not in used)
 
 
-def test_trees_are_the_same_after_a_file(tmp_path: Path) -> None:
+def test_trees_survive_saving(tmp_path: Path) -> None:
     TREES.save(tmp_path / "trees.npz")
-    again = Trees.load(tmp_path / "trees.npz")
+    loaded = Trees.load(tmp_path / "trees.npz")
     rows = np.random.default_rng(1).normal(size=(50, COLUMNS))
-    assert again.names == TREES.names and (again.scores(rows) == TREES.scores(rows)).all()
+    assert loaded.names == TREES.names and (loaded.scores(rows) == TREES.scores(rows)).all()
     assert len(TREES.scores(rows[:0])) == 0

@@ -1,4 +1,4 @@
-"""Train as on a machine that has nothing but numpy, torch and safetensors.
+"""Trains as on a machine that has only numpy, torch and safetensors.
 
 ``python -m tests.train.bare MODULE PACK BASE RECIPE OUT N`` kills itself after the Nth checkpoint; N 0 lets it end.
 """
@@ -17,7 +17,7 @@ pylatexenc rich scipy Stemmer tokenizers usearch""".split()
 
 
 class Bare:
-    """Finds what the finders of this machine find, but none of these."""
+    """Hides the packages in `ABSENT` from the import system."""
 
     def __init__(self, finders: Sequence[Any]) -> None:
         self._finders = finders
@@ -29,7 +29,7 @@ class Bare:
         return next((spec for spec in specs if spec is not None), None)
 
     def __getattr__(self, name: str) -> Any:
-        """What else is asked of a finder, such as for the names of packages."""
+        """Other attributes of a finder."""
         return getattr(self._finders[-1], name)
 
 
@@ -38,7 +38,7 @@ if __name__ == "__main__":
     sys.meta_path[:] = [Bare(list(sys.meta_path))]
     import torch
 
-    from citewell.train.checkpoint import Checkpoint
+    from citewell.train.checkpoints import Checkpoint
 
     torch.set_num_threads(1)
     save, saved = Checkpoint.save, 0

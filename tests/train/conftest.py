@@ -1,4 +1,4 @@
-"""A library with enough papers and contexts to learn a little from; the same as a set, and a tiny BERT to train on it."""
+"""A small library and set to train on, and a tiny BERT."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from citewell.library import Library
 from tests.evaluate.small_set import small_set
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # what is this small is slower on two
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # models this small are slower with two threads
 
 CONFIG = {
     "model_type": "bert",
@@ -77,7 +77,7 @@ dev_sample = 20
 [static]
 dimensions = 16
 words = 64
-unread = 0.1
+token_dropout = 0.1
 """
 
 CROSS = """
@@ -106,7 +106,7 @@ lists = 4
 length = 4
 layers = [1]
 small_steps = 4
-dev_questions = 10
+dev_queries = 10
 dev_depth = 8
 dev_every = 2
 """
@@ -121,7 +121,7 @@ def small(tmp_path: Path) -> Library:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Libraries of sets are kept in a folder of the test."""
+    """The cache of libraries, in a folder of the test."""
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
@@ -138,7 +138,7 @@ def minilm() -> Path:
 
 @pytest.fixture(scope="session")
 def base(minilm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A BERT of two layers with weights drawn at random, in Hugging Face's layout."""
+    """A BERT of two layers with random weights, in Hugging Face's layout."""
     torch = pytest.importorskip("torch")
     from citewell.train.bert import Bert, write_bert
 
@@ -153,18 +153,18 @@ def base(minilm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def set_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A set with paragraphs and evidence of the train years too, and a title that has no abstract."""
-    made = small_set()
-    for number, paper in enumerate(made.papers[24:36]):
+    """A set that also has paragraphs and evidence of the train years, and a paper without abstract."""
+    dataset = small_set()
+    for number, paper in enumerate(dataset.papers[24:36]):
         topic = f"{paper['title']} and more of the same"
-        made.paragraphs.append(
+        dataset.paragraphs.append(
             {"id": f"t{number}", "citing": paper["id"], "cited": paper["references"][:3], "topic_sentence": topic, "text": ""}
         )
         sentences = [{"paper": paper["id"], "sentences": [1]}]
         evidence = {"question": topic, "documents": [paper["id"]], "snippets": sentences, "split": "train"}
-        made.evidence.append({"id": f"te{number}", **evidence})
-    made.papers[3]["abstract"] = ""
-    return made.write(tmp_path_factory.mktemp("sets") / "small")
+        dataset.evidence.append({"id": f"te{number}", **evidence})
+    dataset.papers[3]["abstract"] = ""
+    return dataset.write(tmp_path_factory.mktemp("sets") / "small")
 
 
 @pytest.fixture(scope="session")
@@ -185,19 +185,19 @@ def recipes_of(recipe_files: dict[str, Path]) -> Callable[[str], dict[str, Any]]
 @pytest.fixture(scope="session")
 def packed(recipe_files: dict[str, Path], set_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The pack of the set."""
-    from citewell.train.from_sets import packed_at
+    from citewell.train.from_sets import load_or_pack
     from citewell.train.recipe import PackRecipe, load_recipe
 
     recipe = load_recipe(str(recipe_files["encoder"]))
     assert isinstance(recipe, PackRecipe)
-    return packed_at(tmp_path_factory.mktemp("packs") / "small.npz", recipe, [set_folder])
+    return load_or_pack(tmp_path_factory.mktemp("packs") / "small.npz", recipe, [set_folder])
 
 
 @pytest.fixture(scope="session")
 def fitted(
     packed: Path, base: Path, recipes_of: Callable[[str], dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """The weights of an encoder that was trained for a few steps."""
+    """The weights of an encoder trained for a few steps."""
     from citewell.train.encoder import fit
 
     out = tmp_path_factory.mktemp("fitted")
@@ -207,13 +207,13 @@ def fitted(
 
 @pytest.fixture
 def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder of models that citewell finds by name; what it remembers of others is forgotten."""
+    """A folder for ``$CITEWELL_MODELS``, with empty caches."""
     from citewell.fuse import ltr as learned
     from citewell.pipeline.registry import definitions
 
     def forget() -> None:
-        for known in (learned._loaded, definitions):
-            known.cache_clear()
+        for cached in (learned._loaded, definitions):
+            cached.cache_clear()
 
     monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
     (tmp_path / "models").mkdir()

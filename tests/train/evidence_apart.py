@@ -16,21 +16,21 @@ if __name__ == "__main__":
     recipe = load_recipe(name)
     assert isinstance(recipe, EvidenceRecipe)
 
-    def dying_after(kind: Any) -> None:
+    def die_after_save(kind: Any) -> None:
         save = kind.save
 
-        def save_and_die(self: Any, *given: Any) -> None:
-            save(self, *given)
+        def save_and_die(self: Any, *args: Any) -> None:
+            save(self, *args)
             os.kill(os.getpid(), signal.SIGKILL)
 
         kind.save = save_and_die
 
     if moment == "words":
-        from citewell.train.save import Checkpoints
+        from citewell.train.save import EpochCheckpoints
 
-        dying_after(Checkpoints)
+        die_after_save(EpochCheckpoints)
     else:
-        from citewell.train.checkpoint import Checkpoint
+        from citewell.train.checkpoints import Checkpoint
 
-        dying_after(Checkpoint)
+        die_after_save(Checkpoint)
     train(recipe, [Path(folder)], Path(out), device="cpu")

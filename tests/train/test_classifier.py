@@ -1,4 +1,4 @@
-"""Nogueira's classifier: trained on what a first stage found and nothing else, served as a cross-encoder."""
+"""Nogueira's classifier: trained on the candidates of a first stage, served as a cross-encoder."""
 
 from __future__ import annotations
 
@@ -22,61 +22,59 @@ Recipes = Callable[[str], dict[str, Any]]
 
 @pytest.fixture
 def recipe(recipes_of: Recipes) -> dict[str, Any]:
-    numbers = {"steps": 4, "pairs": 8, "top": 4, "dev_every": 2, "dev_questions": 6, "dev_depth": 6, "rate": 1e-3}
+    numbers = {"steps": 4, "pairs": 8, "top": 4, "dev_every": 2, "dev_queries": 6, "dev_depth": 6, "rate": 1e-3}
     inputs = {"query": 48, "context": 24, "topic": 16, "title": 12, "paper": 40, "paper_title": 12, "contexts": 0, "window": 8}
     return {**recipes_of("cross-encoder"), "kind": "classifier", "numbers": numbers, "inputs": inputs}
 
 
 @pytest.fixture(scope="module")
 def pack(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A pack with lists for its global questions: every other one has an answer in the second place."""
+    """A pack with candidate lists for its global queries: every other list has a relevant paper at rank two."""
     from citewell.train.packs import TASKS, load, save
-    from citewell.train.sidecars import beside, word
+    from citewell.train.sidecars import pack_fingerprint, sidecar_path
 
-    made = Path(shutil.copy(packed, tmp_path_factory.mktemp("classifier") / "pack.npz"))
-    arrays = load(made)
-    asked = np.flatnonzero(arrays["question_task"] == TASKS.index("global"))
-    rows = np.full((len(asked), 6), -1, np.int32)
-    for at, question in enumerate(asked.tolist()):
-        wanted = arrays["question_wanted"][slice(*arrays["question_wanted_at"][question : question + 2])].tolist()
-        others = [paper for paper in range(12) if paper not in wanted]
-        rows[at] = [others[0], wanted[0], *others[1:5]] if at % 2 else others[:6]
-    save({"questions": asked, "papers": rows, "pack": np.array(word(arrays))}, beside(made, "bm25"))
-    return made
+    path = Path(shutil.copy(packed, tmp_path_factory.mktemp("classifier") / "pack.npz"))
+    arrays = load(path)
+    queries = np.flatnonzero(arrays["question_task"] == TASKS.index("global"))
+    rows = np.full((len(queries), 6), -1, np.int32)
+    for at, query in enumerate(queries.tolist()):
+        relevant = arrays["question_wanted"][slice(*arrays["question_wanted_at"][query : query + 2])].tolist()
+        others = [paper for paper in range(12) if paper not in relevant]
+        rows[at] = [others[0], relevant[0], *others[1:5]] if at % 2 else others[:6]
+    save({"questions": queries, "papers": rows, "pack": np.array(pack_fingerprint(arrays))}, sidecar_path(path, "bm25"))
+    return path
 
 
-def made_training(pack: Path, base: Path, recipe: dict[str, Any]) -> Any:
+def new_training(pack: Path, base: Path, recipe: dict[str, Any]) -> Any:
     from citewell.train.bert import read_bert
     from citewell.train.classifier import Numbers, Training
     from citewell.train.cross_encoder import CrossEncoder
-    from citewell.train.lists import Lists
+    from citewell.train.lists import CandidateLists
     from citewell.train.packs import load
 
     arrays, device = load(pack), torch.device("cpu")
     torch.manual_seed(1)
-    lists = Lists.read(pack, arrays, "bm25", device)
+    lists = CandidateLists.read(pack, arrays, "bm25", device)
     numbers, inputs = Numbers(**recipe["numbers"]), Inputs(**recipe["inputs"])
     return Training(arrays, CrossEncoder(read_bert(base)), numbers, inputs, lists, device)
 
 
-def test_it_learns_from_the_best_candidates_as_they_come(pack: Path, base: Path, recipe: dict[str, Any]) -> None:
-    training = made_training(pack, base, recipe)
+def test_it_trains_on_the_top_candidates_without_balancing(pack: Path, base: Path, recipe: dict[str, Any]) -> None:
+    training = new_training(pack, base, recipe)
     arrays = training.arrays
-    asked = sorted(set(training.questions.tolist()))
-    assert all(arrays["question_split"][question] == 0 and arrays["question_task"][question] == 0 for question in asked)
-    assert len(training.labels) == 4 * len(asked)
-    for question, paper, label in zip(
-        training.questions.tolist(), training.papers.tolist(), training.labels.tolist(), strict=True
-    ):
-        wanted = arrays["question_wanted"][slice(*arrays["question_wanted_at"][question : question + 2])].tolist()
-        assert label == (paper in wanted)
-    assert training.labels.sum() == len(asked) // 2, "the first stage's own right papers, and no others"
+    queries = sorted(set(training.queries.tolist()))
+    assert all(arrays["question_split"][query] == 0 and arrays["question_task"][query] == 0 for query in queries)
+    assert len(training.labels) == 4 * len(queries)
+    for query, paper, label in zip(training.queries.tolist(), training.papers.tolist(), training.labels.tolist(), strict=True):
+        relevant = arrays["question_wanted"][slice(*arrays["question_wanted_at"][query : query + 2])].tolist()
+        assert label == (paper in relevant)
+    assert training.labels.sum() == len(queries) // 2, "only the relevant papers that the first stage retrieves"
 
 
-def test_the_budgets_of_query_and_candidate_are_kept(pack: Path, base: Path, recipe: dict[str, Any]) -> None:
+def test_token_budgets_of_query_and_candidate(pack: Path, base: Path, recipe: dict[str, Any]) -> None:
     recipe["inputs"] |= {"query": 20, "paper": 34}
-    training = made_training(pack, base, recipe)
-    ids, mask, kinds, _ = training._pairs(training.questions[:5], training.papers[:5, None], training.questions[:5] * 0 + 2018)
+    training = new_training(pack, base, recipe)
+    ids, mask, kinds, _ = training._pairs(training.queries[:5], training.papers[:5, None], training.queries[:5] * 0 + 2018)
     assert ids.shape == mask.shape
     assert ((kinds == 0) & mask).sum(1).tolist() == [20] * 5
     assert (((kinds == 1) & mask).sum(1) <= 33).all() and ((kinds == 1) & mask).sum() > 5 * 20
@@ -93,7 +91,7 @@ def test_a_few_steps_lower_the_loss_and_it_is_served_as_a_cross_encoder(
     recipe["numbers"] |= {"steps": 30, "dev_every": 30, "rate": 3e-3, "pairs": 16}
     model = fit(pack, base, recipe, tmp_path / "weights", "cpu").eval()
     assert set(dev_figures(tmp_path / "weights")) == {"small global"}
-    before, after = made_training(pack, base, recipe), made_training(pack, base, recipe)
+    before, after = new_training(pack, base, recipe), new_training(pack, base, recipe)
     after.model.load_state_dict(model.state_dict())
     with torch.no_grad():
         losses = []
@@ -115,21 +113,21 @@ def test_a_few_steps_lower_the_loss_and_it_is_served_as_a_cross_encoder(
 def test_lists_of_another_pack_are_refused(pack: Path, base: Path, recipe: dict[str, Any], tmp_path: Path) -> None:
     from citewell.train.classifier import fit
     from citewell.train.packs import load, save
-    from citewell.train.sidecars import beside
+    from citewell.train.sidecars import sidecar_path
 
     other = Path(shutil.copy(pack, tmp_path / "pack.npz"))
     with pytest.raises(CitewellError, match="prefilter makes it"):
         fit(other, base, recipe, tmp_path / "out", "cpu")
-    save({**load(beside(pack, "bm25")), "pack": np.array("other")}, beside(other, "bm25"))
+    save({**load(sidecar_path(pack, "bm25")), "pack": np.array("other")}, sidecar_path(other, "bm25"))
     with pytest.raises(CitewellError, match="another pack"):
         fit(other, base, recipe, tmp_path / "out", "cpu")
 
 
-def test_what_a_recipe_needs_beside_its_pack_is_made_once(
+def test_sidecars_of_a_recipe_are_made_once(
     packed: Path, set_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from citewell.train import authors as people
-    from citewell.train import sidecars as companions
+    from citewell.train import authors as authors
+    from citewell.train import sidecars as sidecars
     from citewell.train.packs import load
 
     pack = Path(shutil.copy(packed, tmp_path / "pack.npz"))
@@ -138,17 +136,17 @@ def test_what_a_recipe_needs_beside_its_pack_is_made_once(
         "shape": {"variant": "textbibcon-s", "people": 40},
         "negatives": {"first_stage": "bm25", "depth": 5, "sample": 7},
     }
-    made = companions.make(pack, [set_folder], recipe)
-    assert made == [tmp_path / "pack.people.npz", tmp_path / "pack.bm25.npz"]
-    arrays, lists = load(pack), load(made[1])
+    paths = sidecars.make_sidecars(pack, [set_folder], recipe)
+    assert paths == [tmp_path / "pack.people.npz", tmp_path / "pack.bm25.npz"]
+    arrays, lists = load(pack), load(paths[1])
     assert lists["papers"].shape[1] == 5
     splits = arrays["question_split"][lists["questions"]]
-    assert (splits == 0).sum() == 7 and (splits == 1).sum() == 48, "all of dev are asked"
-    assert load(made[0])["authors"].max() < 40
+    assert (splits == 0).sum() == 7 and (splits == 1).sum() == 48, "all dev queries are used"
+    assert load(paths[0])["authors"].max() < 40
 
-    def refuse(*given: Any) -> Any:
-        raise AssertionError("it is there")
+    def refuse(*args: Any) -> Any:
+        raise AssertionError("the file exists")
 
-    monkeypatch.setattr(people, "write", refuse)
-    assert companions.make(pack, [set_folder], recipe) == made
-    assert companions.make(pack, [set_folder], {"shape": {"variant": "textcon"}}) == []
+    monkeypatch.setattr(authors, "write", refuse)
+    assert sidecars.make_sidecars(pack, [set_folder], recipe) == paths
+    assert sidecars.make_sidecars(pack, [set_folder], {"shape": {"variant": "textcon"}}) == []

@@ -1,4 +1,4 @@
-"""``citewell train`` and the bench that trains for itself: what a user sees."""
+"""``citewell train``, and evaluations that train missing models."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from citewell.cli.main import cli
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
 from citewell.library import Library
+from citewell.train.training import train_missing
 from tests.evaluate.small_set import small_set
 
 
@@ -19,31 +20,35 @@ def test_a_trained_model_serves_its_pipeline(small: Library) -> None:
     arguments = ["--library", str(small.folder), "--json"]
     about = json.loads(CliRunner().invoke(cli, ["train", "hyperdoc2vec", *arguments], catch_exceptions=False).stdout)
     assert about["papers"] == len(small) and about["recipe"]["name"] == "hyperdoc2vec"
-    asked = ["suggest", "--title", "ferry fog harbour", "--pipeline", "hyperdoc2vec", *arguments]
-    assert json.loads(CliRunner().invoke(cli, asked, catch_exceptions=False).stdout)["suggestions"]
+    suggest = ["suggest", "--title", "ferry fog harbour", "--pipeline", "hyperdoc2vec", *arguments]
+    assert json.loads(CliRunner().invoke(cli, suggest, catch_exceptions=False).stdout)["suggestions"]
 
 
-def test_an_unknown_recipe_lists_those_there_are(small: Library) -> None:
+def test_an_unknown_recipe_lists_all_recipes(small: Library) -> None:
     failed = CliRunner().invoke(cli, ["train", "magic", "--library", str(small.folder)])
     assert isinstance(failed.exception, CitewellError)
     assert "choose one of claims, cross-encoder, doc2vec" in str(failed.exception)
 
 
 @pytest.mark.parametrize("dates", [False, True])
-def test_the_bench_trains_what_pipelines_need_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dates: bool) -> None:
+def test_an_evaluation_trains_missing_models_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dates: bool) -> None:
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
     folder = small_set(dates=dates).write(tmp_path / "set")
 
     def figures() -> dict[str, float]:
-        found = Evaluation(folder, "local", sample=20).report(["bm25", "hybrid"]).as_json()["pipelines"]["hybrid"]
-        return {name: value for name, value in found.items() if name != "seconds_per_query"}
+        measures = (
+            Evaluation(folder, "local", sample=20, train=train_missing)
+            .report(["bm25", "hybrid"])
+            .as_json()["pipelines"]["hybrid"]
+        )
+        return {name: value for name, value in measures.items() if name != "seconds_per_query"}
 
     first = figures()
     cards = {path: path.stat().st_mtime_ns for path in tmp_path.glob("cache/sets/*/models/hyperdoc2vec/card.json")}
     assert cards
     assert figures() == first
     assert cards == {path: path.stat().st_mtime_ns for path in tmp_path.glob("cache/sets/*/models/hyperdoc2vec/card.json")}
-    # A model that was made by another recipe is made anew.
+    # A model of another recipe is trained again.
     card = next(iter(cards))
     card.write_text(card.read_text().replace('"span": 40', '"span": 41'))
     assert figures() == first

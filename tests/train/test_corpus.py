@@ -1,4 +1,4 @@
-"""What training is given, against the store's own records."""
+"""The training corpus, compared with the records of the store."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ def hashes(text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("text", ["own", "own+cited", "own+citing"])
-def test_the_words_of_a_paper_are_those_of_the_text_chosen(tiny: Library, text: str) -> None:
+def test_the_words_of_a_paper_come_from_the_chosen_text(tiny: Library, text: str) -> None:
     corpus = read_corpus(tiny, text, 1)
     for place, num in enumerate(corpus.papers.tolist()):
-        said = [own for _, _, own in tiny.store.own_texts([num])]
-        said += tiny.store.cited_texts([num])[num] if text == "own+cited" else []
-        said += tiny.store.citing_texts([num])[num] if text == "own+citing" else []
-        assert sorted(corpus.hashes[corpus.texts[place]].tolist()) == hashes("\n".join(said))
+        texts = [own for _, _, own in tiny.store.own_texts([num])]
+        texts += tiny.store.cited_texts([num])[num] if text == "own+cited" else []
+        texts += tiny.store.citing_texts([num])[num] if text == "own+citing" else []
+        assert sorted(corpus.hashes[corpus.texts[place]].tolist()) == hashes("\n".join(texts))
 
 
-def test_contexts_know_who_cites_whom(tiny: Library) -> None:
+def test_contexts_have_citing_and_cited_paper(tiny: Library) -> None:
     corpus = read_corpus(tiny, "own", 1)
-    found = [
+    contexts = [
         (corpus.papers[citing], corpus.papers[cited], sorted(corpus.hashes[words].tolist()))
         for citing, cited, words in zip(corpus.citing, corpus.cited, corpus.contexts, strict=True)
     ]
-    assert found == [
+    assert contexts == [
         (tiny.number("tides"), tiny.number("harbour"), hashes("Boats were first counted from photographs")),
         (tiny.number("review"), tiny.number("gulls"), hashes("birds spoil the count as does fog")),
     ]
@@ -40,16 +40,16 @@ def test_contexts_know_who_cites_whom(tiny: Library) -> None:
 
 def test_links_go_both_ways(tiny: Library) -> None:
     corpus = read_corpus(tiny, "own", 1)
-    linked = {
+    links = {
         (int(num), int(other))
         for num, others in zip(corpus.papers, corpus.links, strict=True)
         for other in corpus.papers[others]
     }
     cites = {tuple(pair) for pair in tiny.store.db.execute("SELECT citing, cited FROM citations")}
-    assert linked == cites | {(cited, citing) for citing, cited in cites}
+    assert links == cites | {(cited, citing) for citing, cited in cites}
 
 
-def test_rare_words_are_left_out_and_frequent_ones_come_first(tiny: Library) -> None:
+def test_rare_words_are_dropped_and_frequent_ones_come_first(tiny: Library) -> None:
     corpus = read_corpus(tiny, "own", 3)
     assert corpus.counts.min() >= 3
     assert corpus.counts.tolist() == sorted(corpus.counts, reverse=True)
@@ -59,7 +59,7 @@ def test_rare_words_are_left_out_and_frequent_ones_come_first(tiny: Library) -> 
         read_corpus(tiny, "title", 1)
 
 
-def test_an_empty_library_is_refused(tmp_path: Path) -> None:
+def test_an_empty_library_is_an_error(tmp_path: Path) -> None:
     library = Library(tmp_path / "empty")
     library.take([])
     with pytest.raises(CitewellError, match="too little to train on"):

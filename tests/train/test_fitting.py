@@ -1,4 +1,4 @@
-"""Trainings with torch: on a bare machine, killed and gone on with; and what is made of their weights."""
+"""Training with torch: on a machine with only torch, interrupted and resumed, and exported."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import pytest
 from citewell.library import Library
 from citewell.models.inputs import Inputs, PaperText
 from citewell.papers import Query
+from citewell.progress import Progress
 from tests.evaluate.small_set import small_set
 
 torch = pytest.importorskip("torch")
@@ -34,20 +35,20 @@ def apart(module: str, pack: Path, start: Path, recipe: Path, out: Path, times: 
 
 
 def weights(folder: Path) -> dict[str, Any]:
-    """Every array that a training left."""
+    """All arrays that a training wrote."""
     from safetensors.numpy import load_file
 
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     for path in folder.rglob("*.npz"):
-        with np.load(path) as arrays:
-            found |= {f"{path.relative_to(folder)} {name}": arrays[name] for name in arrays.files}
+        with np.load(path) as file:
+            arrays |= {f"{path.relative_to(folder)} {name}": file[name] for name in file.files}
     for path in folder.rglob("*.safetensors"):
-        found |= {f"{path.relative_to(folder)} {name}": array for name, array in load_file(path).items()}
-    return found
+        arrays |= {f"{path.relative_to(folder)} {name}": array for name, array in load_file(path).items()}
+    return arrays
 
 
 def curve(folder: Path) -> list[tuple[str, str, str]]:
-    """What was noted, but for how long it took."""
+    """The logged values, without times."""
     rows = csv.reader((folder / "curve.csv").read_text().splitlines())
     return [(step, key, value) for step, _, key, value in rows if key != "took"]
 
@@ -55,7 +56,7 @@ def curve(folder: Path) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("kind", "times"), [("encoder", 1), ("encoder", 2), ("static", 1), ("cross-encoder", 1), ("cross-encoder", 3)]
 )
-def test_a_training_that_was_killed_goes_on_to_the_same_weights(
+def test_a_resumed_training_ends_with_the_same_weights(
     packed: Path,
     base: Path,
     fitted: Path,
@@ -74,17 +75,15 @@ def test_a_training_that_was_killed_goes_on_to_the_same_weights(
     assert times == 3 or not weights(again)
     torch.set_num_threads(1)
     fit = import_module(name).fit
-    seen: list[int] = []
+    counts: list[int] = []
 
-    class Watch:
-        def training(self, steps: int) -> None: ...
-
-        def trained(self, steps: int) -> None:
-            seen.append(steps)
+    class Counter(Progress):
+        def advance(self, count: int = 1) -> None:
+            counts.append(count)
 
     fit(packed, start, recipes_of(kind), once, "cpu")
-    fit(packed, start, recipes_of(kind), again, "cpu", Watch())
-    assert seen[0] == (4 if times == 3 else 2 * times), "the steps that were done are not done again"
+    fit(packed, start, recipes_of(kind), again, "cpu", Counter())
+    assert counts[0] == (4 if times == 3 else 2 * times), "finished steps are not repeated"
     one, other = weights(once), weights(again)
     assert one.keys() == other.keys() and one
     assert all((one[key] == other[key]).all() for key in one)
@@ -92,7 +91,7 @@ def test_a_training_that_was_killed_goes_on_to_the_same_weights(
         assert curve(path.parent) == curve(again / path.parent.relative_to(once))
 
 
-def test_a_training_ends_on_a_bare_machine(packed: Path, base: Path, recipe_files: dict[str, Path], tmp_path: Path) -> None:
+def test_training_on_a_machine_with_only_torch(packed: Path, base: Path, recipe_files: dict[str, Path], tmp_path: Path) -> None:
     done = apart("citewell.train.encoder", packed, base, recipe_files["encoder"], tmp_path / "out", 0)
     assert done.returncode == 0, done.stderr
     assert "small local R@10" in done.stderr
@@ -108,11 +107,11 @@ def test_a_training_ends_on_a_bare_machine(packed: Path, base: Path, recipe_file
     }
 
 
-def test_a_recipe_that_is_like_another_is_read_whole_on_a_bare_machine(packed: Path, base: Path, tmp_path: Path) -> None:
+def test_a_recipe_like_another_on_a_machine_with_only_torch(packed: Path, base: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "mine.toml"
     recipe.write_text(
         'like = "medic-textenh"\n[shape]\nwords = 12\nhidden = 8\n[negatives]\nfirst_stage = ""\n'
-        "[numbers]\nsteps = 1\npairs = 4\nwrong = 2\ndev_questions = 2\ndev_depth = 4\n"
+        "[numbers]\nsteps = 1\npairs = 4\nnegatives = 2\ndev_queries = 2\ndev_depth = 4\n"
     )
     done = apart("citewell.train.enhanced_context", packed, base, recipe, tmp_path / "out", 0)
     assert done.returncode == 0, done.stderr
@@ -120,7 +119,7 @@ def test_a_recipe_that_is_like_another_is_read_whole_on_a_bare_machine(packed: P
     assert used["shape"]["variant"] == "textenh" and used["shape"]["words"] == 12 and used["numbers"]["margin"] == 0.3
 
 
-def test_a_checkpoint_of_another_recipe_is_not_gone_on_from(
+def test_a_checkpoint_of_another_recipe_is_ignored(
     packed: Path, base: Path, fitted: Path, recipes_of: Recipes, tmp_path: Path
 ) -> None:
     from citewell.train.encoder import fit
@@ -133,8 +132,8 @@ def test_a_checkpoint_of_another_recipe_is_not_gone_on_from(
     assert {step for step, _, _ in curve(out)} == {"2"}
 
 
-def test_training_makes_the_loss_smaller(packed: Path, base: Path, recipes_of: Recipes, tmp_path: Path) -> None:
-    from citewell.train.encoder import Numbers, Training, fit, numbers_of
+def test_training_lowers_the_loss(packed: Path, base: Path, recipes_of: Recipes, tmp_path: Path) -> None:
+    from citewell.train.encoder import Numbers, Training, fit, parse_section
     from citewell.train.packs import load
 
     recipe = recipes_of("encoder")
@@ -143,7 +142,7 @@ def test_training_makes_the_loss_smaller(packed: Path, base: Path, recipes_of: R
 
     def loss(folder: Path) -> float:
         """The mean over the same batches."""
-        numbers = numbers_of(Numbers, recipe, "numbers")
+        numbers = parse_section(Numbers, recipe, "numbers")
         training = Training(load(packed), folder, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
         training.model.eval()
         with torch.no_grad():
@@ -153,24 +152,26 @@ def test_training_makes_the_loss_smaller(packed: Path, base: Path, recipes_of: R
 
 
 def queries() -> list[Query]:
-    made = small_set()
+    dataset = small_set()
     return [
-        *(Query("local", context=context["text"], title="Ferries in fog") for context in made.contexts[:6]),
-        *(Query("global", title=paper["title"], abstract=paper["abstract"]) for paper in made.papers[:6]),
+        *(Query("local", context=context["text"], title="Ferries in fog") for context in dataset.contexts[:6]),
+        *(Query("global", title=paper["title"], abstract=paper["abstract"]) for paper in dataset.papers[:6]),
     ]
 
 
 def papers() -> list[PaperText]:
-    made = small_set()
-    said = [context["text"] for context in made.contexts]
-    return [PaperText(paper["title"], paper["abstract"], said[at : at + at % 5]) for at, paper in enumerate(made.papers[:20])]
+    dataset = small_set()
+    contexts = [context["text"] for context in dataset.contexts]
+    return [
+        PaperText(paper["title"], paper["abstract"], contexts[at : at + at % 5]) for at, paper in enumerate(dataset.papers[:20])
+    ]
 
 
-def by_torch(asked: Callable[[Any], Any], found: Callable[[Any], Any], folder: Path) -> tuple[Any, Any]:
-    """The vectors of the queries and papers as torch makes them, one text at a time."""
+def by_torch(encode_query: Callable[[Any], Any], encode_paper: Callable[[Any], Any], folder: Path) -> tuple[Any, Any]:
+    """The vectors of queries and papers by torch, one text at a time."""
     from tokenizers import Tokenizer
 
-    from citewell.models.inputs import Reader
+    from citewell.models.inputs import TokenReader
     from citewell.train.batches import Tokens
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -178,42 +179,42 @@ def by_torch(asked: Callable[[Any], Any], found: Callable[[Any], Any], folder: P
     tokenizer.no_truncation()
     inputs = Inputs.read(folder)
     assert inputs is not None
-    reader = Reader(tokenizer, inputs)
+    reader = TokenReader(tokenizer, inputs)
 
     def vector(encode: Callable[[Any], Any], tokens: list[int]) -> Any:
         with torch.no_grad():
             return encode(Tokens(torch.tensor([tokens]), torch.ones(1, len(tokens), dtype=torch.bool)))[0].numpy()
 
     return (
-        np.stack([vector(asked, reader.query(query)) for query in queries()]),
-        np.stack([vector(found, tokens) for tokens in reader.papers(papers())]),
+        np.stack([vector(encode_query, reader.query(query)) for query in queries()]),
+        np.stack([vector(encode_paper, tokens) for tokens in reader.papers(papers())]),
     )
 
 
-def test_the_exported_encoder_is_near_the_one_that_was_trained(fitted: Path, models: Path) -> None:
+def test_the_exported_encoder_is_close_to_the_trained_one(fitted: Path, models: Path) -> None:
     pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
     from citewell.models.encoder import PairEncoder, load
     from citewell.train.bert import mean_vector, read_bert
     from citewell.train.encoder import export
 
     export(fitted, models / "mine")
-    made = load("mine")
-    assert isinstance(made, PairEncoder)
+    model = load("mine")
+    assert isinstance(model, PairEncoder)
     bert = read_bert(fitted).eval()
 
     def encode(tokens: Any) -> Any:
         return mean_vector(bert(tokens.ids, tokens.mask), tokens.mask)
 
-    asked, found = by_torch(encode, encode, fitted)
-    ours = np.stack([made.query(query) for query in queries()])
-    assert ((ours * asked).sum(1) > 0.98).all()
-    assert ((made.papers(papers()) * found).sum(1) > 0.98).all()
+    query_vectors, paper_vectors = by_torch(encode, encode, fitted)
+    ours = np.stack([model.query(query) for query in queries()])
+    assert ((ours * query_vectors).sum(1) > 0.98).all()
+    assert ((model.papers(papers()) * paper_vectors).sum(1) > 0.98).all()
     card = json.loads((models / "mine" / "card.json").read_text())
     assert card["licence"] == "Apache-2.0" and card["recipe"]["kind"] == "encoder" and card["citewell"]
     assert card["sets"]["small"]["local"] == 4 * 12 * 2 and set(card["dev"]["small local"]) == {"R@10", "RR"}
 
 
-def test_the_exported_encoder_finds_papers_through_a_pipeline(
+def test_the_exported_encoder_retrieves_in_a_pipeline(
     fitted: Path, models: Path, small: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
@@ -228,11 +229,11 @@ def test_the_exported_encoder_finds_papers_through_a_pipeline(
     chosen = pipeline("mine")
     with small:
         chosen.prepare(small)
-        found = chosen.suggest(small, queries()[0], 5)
-    assert len(found) == 5 and any("close in meaning" in reason.text for reason in found[0].reasons)
+        suggestions = chosen.suggest(small, queries()[0], 5)
+    assert len(suggestions) == 5 and any("are close to yours" in reason.text for reason in suggestions[0].reasons)
 
 
-def test_the_exported_static_encoder_is_the_one_that_was_trained_but_for_rounding(
+def test_the_exported_static_encoder_equals_the_trained_one_up_to_quantisation(
     packed: Path, fitted: Path, recipes_of: Recipes, models: Path, tmp_path: Path
 ) -> None:
     from citewell.models.encoder import load
@@ -241,57 +242,57 @@ def test_the_exported_static_encoder_is_the_one_that_was_trained_but_for_roundin
 
     model = fit(packed, fitted, recipes_of("static"), tmp_path / "weights", "cpu")
     export(tmp_path / "weights", models / "mine-static")
-    made = load("mine-static")
-    assert isinstance(made, StaticEncoder)
-    read, taught = Inputs.read(models / "mine-static"), Inputs.read(fitted)
-    assert read and taught and read == replace(taught, paper=1200, contexts=30), "it reads more of papers than its teacher"
+    exported = load("mine-static")
+    assert isinstance(exported, StaticEncoder)
+    own_inputs, teacher_inputs = Inputs.read(models / "mine-static"), Inputs.read(fitted)
+    assert own_inputs and teacher_inputs and own_inputs == replace(teacher_inputs, paper=1200, contexts=30), (
+        "it reads more of a paper than its teacher"
+    )
     table = model.table.detach().numpy()
     with np.load(models / "mine-static" / "table.npz") as served:
         assert served["codes"].dtype == np.int8 and served["scales"].dtype == np.float32
-        rounded = served["codes"] * served["scales"][:, None]
-        # Half a step of int8, and what float16 had lost before.
-        assert (np.abs(rounded - table) <= 0.5 * served["scales"][:, None] + 2e-3 * np.abs(table).max()).all()
-    asked, found = by_torch(model.questions, model.papers, tmp_path / "weights")
-    assert ((np.stack([made.query(query) for query in queries()]) * asked).sum(1) > 0.999).all()
-    assert ((made.papers(papers()) * found).sum(1) > 0.999).all()
+        quantised = served["codes"] * served["scales"][:, None]
+        # Half a step of int8, and the loss of float16.
+        assert (np.abs(quantised - table) <= 0.5 * served["scales"][:, None] + 2e-3 * np.abs(table).max()).all()
+    query_vectors, paper_vectors = by_torch(model.queries, model.papers, tmp_path / "weights")
+    assert ((np.stack([exported.query(query) for query in queries()]) * query_vectors).sum(1) > 0.999).all()
+    assert ((exported.papers(papers()) * paper_vectors).sum(1) > 0.999).all()
     assert json.loads((models / "mine-static" / "card.json").read_text())["dev"]
 
 
-def test_the_small_cross_encoder_has_the_layers_that_were_chosen(
-    packed: Path, fitted: Path, recipes_of: Recipes, tmp_path: Path
-) -> None:
+def test_the_small_cross_encoder_has_the_chosen_layers(packed: Path, fitted: Path, recipes_of: Recipes, tmp_path: Path) -> None:
     from citewell.train.bert import read_bert
-    from citewell.train.cross_encoder import CrossEncoder, fit, shortened
+    from citewell.train.cross_encoder import CrossEncoder, fit, with_layers
 
-    made = fit(packed, fitted, recipes_of("cross-encoder"), tmp_path, "cpu")
-    assert len(made.bert.layers) == 1
+    model = fit(packed, fitted, recipes_of("cross-encoder"), tmp_path, "cpu")
+    assert len(model.bert.layers) == 1
     assert len(read_bert(tmp_path / "large").layers) == 2 and len(read_bert(tmp_path / "small").layers) == 1
     large = CrossEncoder(read_bert(tmp_path / "large"))
-    small = shortened(large, (1,))
+    small = with_layers(large, (1,))
     assert torch.equal(small.bert.layers[0].output.dense.weight, large.bert.layers[1].output.dense.weight)
     assert torch.equal(small.head.weight, large.head.weight)
     assert all(any(key.endswith("RR") for _, key, _ in curve(tmp_path / size)) for size in ("large", "small"))
     assert (tmp_path / "small" / "tokenizer.json").exists()
 
 
-def test_the_exported_cross_encoder_scores_as_the_one_that_was_trained(
+def test_the_exported_cross_encoder_scores_like_the_trained_one(
     packed: Path, fitted: Path, recipes_of: Recipes, models: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
     from citewell.models import cross_encoder as served
-    from citewell.models.inputs import Reader
+    from citewell.models.inputs import TokenReader
     from citewell.train.cross_encoder import export, fit
 
     model = fit(packed, fitted, recipes_of("cross-encoder"), tmp_path / "weights", "cpu").eval()
     export(tmp_path / "weights", models / "mine-cross")
-    made = served.CrossEncoder("mine-cross", models / "mine-cross", Inputs(**recipes_of("cross-encoder")["inputs"]))
-    assert Inputs.read(models / "mine-cross") == made._inputs
-    reader: Reader = made._reader
+    exported = served.CrossEncoder("mine-cross", models / "mine-cross", Inputs(**recipes_of("cross-encoder")["inputs"]))
+    assert Inputs.read(models / "mine-cross") == exported._inputs
+    reader: TokenReader = exported._reader
     for query in queries()[::4]:
-        asked = reader.query(query)
-        for found, score in zip(reader.papers(papers()), made.scores(query, papers()), strict=True):
-            ids = torch.tensor([asked + found[1:]])
-            kinds = torch.tensor([[0] * len(asked) + [1] * (len(found) - 1)])
+        query_ids = reader.query(query)
+        for paper_ids, score in zip(reader.papers(papers()), exported.scores(query, papers()), strict=True):
+            ids = torch.tensor([query_ids + paper_ids[1:]])
+            kinds = torch.tensor([[0] * len(query_ids) + [1] * (len(paper_ids) - 1)])
             with torch.no_grad():
                 expected = model(ids, torch.ones_like(ids, dtype=torch.bool), kinds, torch.arange(ids.shape[1])[None])
             assert float(expected[0]) == pytest.approx(float(score), abs=0.05)
@@ -299,7 +300,7 @@ def test_the_exported_cross_encoder_scores_as_the_one_that_was_trained(
     assert (models / "mine-cross-large" / "model.onnx").stat().st_size > (models / "mine-cross" / "model.onnx").stat().st_size
 
 
-def test_a_pair_is_scored_alike_whatever_is_padded(packed: Path, fitted: Path, recipes_of: Recipes) -> None:
+def test_padding_does_not_change_the_score_of_a_pair(packed: Path, fitted: Path, recipes_of: Recipes) -> None:
     from citewell.train.batches import Texts
     from citewell.train.bert import read_bert
     from citewell.train.cross_encoder import CrossEncoder, Pairs
@@ -308,19 +309,19 @@ def test_a_pair_is_scored_alike_whatever_is_padded(packed: Path, fitted: Path, r
     arrays = load(packed)
     pairs = Pairs(Texts(arrays, Inputs(**recipes_of("cross-encoder")["inputs"]), torch.device("cpu")))
     model = CrossEncoder(read_bert(fitted)).eval()
-    questions, found = torch.tensor([0, 40, 90]), torch.tensor([[1, 3], [4, 30], [7, 40]])
-    years = torch.full_like(questions, 2019)
+    queries, some_papers = torch.tensor([0, 40, 90]), torch.tensor([[1, 3], [4, 30], [7, 40]])
+    years = torch.full_like(queries, 2019)
     with torch.no_grad():
-        together = model(*pairs(questions, found, years))
+        together = model(*pairs(queries, some_papers, years))
         alone = [
-            model(*pairs(questions[row : row + 1], found[row : row + 1, column : column + 1], years[:1]))
+            model(*pairs(queries[row : row + 1], some_papers[row : row + 1, column : column + 1], years[:1]))
             for row in range(3)
             for column in range(2)
         ]
     assert torch.allclose(together, torch.cat(alone), atol=1e-5)
 
 
-def test_no_wrong_papers_to_learn_from_is_said(packed: Path, fitted: Path, recipes_of: Recipes, tmp_path: Path) -> None:
+def test_too_few_papers_to_mine_is_an_error(packed: Path, fitted: Path, recipes_of: Recipes, tmp_path: Path) -> None:
     from citewell.errors import CitewellError
     from citewell.train.cross_encoder import fit
 

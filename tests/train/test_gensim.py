@@ -1,4 +1,4 @@
-"""What gensim trains: served as gensim itself would, and resumed to the same vectors after a kill."""
+"""Models trained with gensim: served like gensim, and resumed to the same vectors."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from citewell.collection.local import LocalCollection
 from citewell.library import Library
 from citewell.library.trained_models import load_model
 from citewell.papers import Query
@@ -26,13 +27,13 @@ pytest.importorskip("gensim")
 
 
 class Ones:
-    """In place of gensim's random start."""
+    """Replaces gensim's random initialisation."""
 
     def gamma(self, shape: float, scale: float, size: tuple[int, int]) -> Any:
         return np.ones(size)
 
 
-def test_the_topics_of_a_text_are_those_that_gensim_infers(small: Library) -> None:
+def test_topic_mixtures_equal_gensim(small: Library) -> None:
     from gensim.models.ldamodel import LdaModel
 
     corpus = read_corpus(small, "own+citing", 1)
@@ -56,7 +57,7 @@ def test_the_topics_of_a_text_are_those_that_gensim_infers(small: Library) -> No
 
 
 @pytest.mark.parametrize("recipe", ["lda", "doc2vec", "paper2vec"])
-def test_a_training_that_was_killed_goes_on_to_the_same_vectors(small: Library, tmp_path: Path, recipe: str) -> None:
+def test_a_resumed_training_ends_with_the_same_vectors(small: Library, tmp_path: Path, recipe: str) -> None:
     copy = Library(shutil.copytree(small.folder, tmp_path / "copy"))
     train(small, recipe)
     command = [sys.executable, "-m", "tests.train.training_apart", str(copy.folder), recipe, "2"]
@@ -69,45 +70,46 @@ def test_a_training_that_was_killed_goes_on_to_the_same_vectors(small: Library, 
 
 
 @pytest.mark.parametrize("name", ["lda", "doc2vec", "paper2vec", "hyperdoc2vec", "hyperdoc2vec-in", "hybrid", "hybrid23"])
-def test_pipelines_answer_once_their_models_are_trained(small: Library, name: str) -> None:
+def test_pipelines_work_once_their_models_are_trained(small: Library, name: str) -> None:
     chosen = pipeline(name)
     for model in chosen.models():
         train(small, model)
-    found = chosen.suggest(small, Query("local", context="ferry fog harbour TARGETCIT hull", title="Keel and knot"))
-    assert len(found) == 10
-    assert any(each.reasons for each in found)
-    assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
+    suggestions = chosen.suggest(small, Query("local", context="ferry fog harbour TARGETCIT hull", title="Keel and knot"))
+    assert len(suggestions) == 10
+    assert any(each.reasons for each in suggestions)
+    assert [each.score for each in suggestions] == sorted((each.score for each in suggestions), reverse=True)
 
 
 def test_serving_needs_neither_gensim_nor_torch(small: Library) -> None:
     train(small, "lda")
-    asked = f"""
+    script = f"""
 import sys
+from citewell.collection.local import LocalCollection
 from citewell.library import Library
 from citewell.papers import Query
 from citewell.pipeline.api import suggest
 assert suggest(Library({str(small.folder)!r}), Query(title="ferry fog"), "lda")
 assert not {{"gensim", "torch"}} & set(sys.modules)
 """
-    subprocess.run([sys.executable, "-c", asked], check=True)
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_walks_go_along_citations(small: Library) -> None:
+def test_walks_follow_citations(small: Library) -> None:
     from citewell.train.paper2vec import walk
 
     corpus = read_corpus(small, "own", 1)
     linked = np.flatnonzero(np.diff(corpus.links.starts))
     walks = walk(corpus, linked, 3, 6, 1)
     assert np.bincount(walks[:, 0])[linked].tolist() == [3] * len(linked)
-    for walked in walks.tolist():
-        assert all(after in corpus.links[before] for before, after in pairwise(walked))
+    for path in walks.tolist():
+        assert all(after in corpus.links[before] for before, after in pairwise(path))
     assert (walks == walk(corpus, linked, 3, 6, 1)).all()
 
 
 def test_scores_of_lda_are_cosines_of_mixtures(small: Library) -> None:
     train(small, "lda")
     model = load_model(small, "lda")
-    request = Request(small, Query(title="ferry fog harbour", before=2019))
+    request = Request(LocalCollection(small), Query(title="ferry fog harbour", before=2019))
     ranking = pipeline("lda").rank(request)
     stage = LDA("lda")
     gamma = stage._mixture(request, stage.arrays(request))

@@ -1,4 +1,4 @@
-"""Examinations: what a GPU marks elsewhere is ranked as the served model ranks it here."""
+"""Offline scoring gives the rankings of the served model."""
 
 from __future__ import annotations
 
@@ -18,101 +18,111 @@ from citewell.models.enhanced_context import Shape
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
 from citewell.rerank.enhanced_context import EnhancedContext
-from citewell.train import offline_scoring as exams
+from citewell.train import offline_scoring as offline_scoring
 from citewell.train.packs import load, save
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
 
 SIZES = {"vocabulary": 30522, "words": 12, "hidden": 8, "context": 14, "text": 24, "people": 50, "author": 6, "authors": 3}
-MADE = {"channels": 4, "years": 2}
+OTHER_SIZES = {"channels": 4, "years": 2}
 
 
 def trained(variant: str, models: Path, base: Path) -> Path:
-    """Weights as a training leaves them, and the served model called `variant`."""
+    """Weights as training writes them, and the served model called `variant`."""
     from citewell.train.enhanced_context import export
-    from citewell.train.enhanced_context import save as keep
+    from citewell.train.enhanced_context import save as save_weights
     from citewell.train.enhanced_network import Network
 
     torch.manual_seed(3)
     weights = models / f"{variant}-weights"
-    keep(Network(Shape(variant, **SIZES, **MADE)), weights)
+    save_weights(Network(Shape(variant, **SIZES, **OTHER_SIZES)), weights)
     shutil.copyfile(base / "tokenizer.json", weights / "tokenizer.json")
     export(weights, models / variant)
     return weights
 
 
 @pytest.mark.parametrize("variant", ["textcon", "textbibenh-ws"])
-def test_what_is_marked_elsewhere_is_what_the_served_model_says(
+def test_offline_scores_equal_those_of_the_served_model(
     variant: str, models: Path, base: Path, set_folder: Path, tmp_path: Path
 ) -> None:
-    from citewell.train.score_offline import marks, network
+    from citewell.train.score_offline import load_network, score
 
     weights = trained(variant, models, base)
     evaluation = Evaluation(set_folder, "local", "test", sample=8)
     first = pipeline("bm25")
-    exam = exams.make(evaluation, first, 1000, Shape("textbibenh-ws", **SIZES, **MADE), base)
-    save(exam, tmp_path / "exam.npz")
-    save(marks(load(tmp_path / "exam.npz"), network(weights, torch.device("cpu")), torch.device("cpu")), tmp_path / "marks.npz")
-    run = tmp_path / "marked.run"
-    found = CliRunner().invoke(exams.main, ["run", str(tmp_path / "exam.npz"), str(tmp_path / "marks.npz"), str(run)])
-    assert found.exit_code == 0, found.output
+    inputs = offline_scoring.collect_inputs(evaluation, first, 1000, Shape("textbibenh-ws", **SIZES, **OTHER_SIZES), base)
+    save(inputs, tmp_path / "inputs.npz")
+    save(
+        score(load(tmp_path / "inputs.npz"), load_network(weights, torch.device("cpu")), torch.device("cpu")),
+        tmp_path / "scores.npz",
+    )
+    run = tmp_path / "scored.run"
+    result = CliRunner().invoke(
+        offline_scoring.main, ["run", str(tmp_path / "inputs.npz"), str(tmp_path / "scores.npz"), str(run)]
+    )
+    assert result.exit_code == 0, result.output
     served = Pipeline("served", "", (*first.stages, EnhancedContext(model=variant, depth=1000)))
     ours, theirs = evaluation.run_systems([served], [run]).outcomes
     assert ours.values["RR"] == pytest.approx(theirs.values["RR"]) and len(ours.values["RR"]) == 8
     assert ours.values["AP"] == pytest.approx(theirs.values["AP"]) and (ours.values["AP"] > 0).any()
     assert ours.values["R@10"] == pytest.approx(theirs.values["R@10"])
-    assert set(read_run(run)) == set(exam["questions"].tolist())
+    assert set(read_run(run)) == set(inputs["questions"].tolist())
 
 
-def test_marks_of_another_examination_are_refused() -> None:
+def test_scores_of_other_inputs_are_an_error() -> None:
     one = {"rows": np.zeros((1, 2), np.int32), "papers": np.array(["a"]), "questions": np.array(["q"])}
-    with pytest.raises(CitewellError, match="another examination"):
-        exams.ranked(one, {"marks": np.zeros((1, 3), np.float32)})
+    with pytest.raises(CitewellError, match="other inputs"):
+        offline_scoring.to_run(one, {"scores": np.zeros((1, 3), np.float32)})
 
 
-def test_candidates_come_by_their_marks_and_missing_ones_not_at_all() -> None:
-    exam = {"rows": np.array([[2, 0, 1, -1]], np.int32), "papers": np.array(["a", "b", "c"]), "questions": np.array(["q"])}
-    found = exams.ranked(exam, {"marks": np.array([[0.5, 0.7, 0.5, np.nan]], np.float32)})
-    assert list(found["q"]) == ["a", "c", "b"], "of equal marks the first stage's order counts"
-    assert found["q"]["c"] > found["q"]["b"]
+def test_candidates_are_sorted_by_score_without_padding() -> None:
+    inputs = {"rows": np.array([[2, 0, 1, -1]], np.int32), "papers": np.array(["a", "b", "c"]), "questions": np.array(["q"])}
+    run = offline_scoring.to_run(inputs, {"scores": np.array([[0.5, 0.7, 0.5, np.nan]], np.float32)})
+    assert list(run["q"]) == ["a", "c", "b"], "equal scores keep the order of the first stage"
+    assert run["q"]["c"] > run["q"]["b"]
 
 
-def test_a_recipe_of_another_kind_is_refused(set_folder: Path, tmp_path: Path) -> None:
-    found = CliRunner().invoke(exams.main, ["make", str(set_folder), str(tmp_path / "exam.npz"), "--recipe", "encoder"])
-    assert isinstance(found.exception, CitewellError) and "medic-text" in str(found.exception)
+def test_a_recipe_of_another_kind_is_an_error(set_folder: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        offline_scoring.main, ["make", str(set_folder), str(tmp_path / "inputs.npz"), "--recipe", "encoder"]
+    )
+    assert isinstance(result.exception, CitewellError) and "medic-text" in str(result.exception)
 
 
-def test_a_grid_trains_and_marks_each_recipe_once_and_goes_on_past_one_that_fails(
+def test_a_grid_trains_each_recipe_once_and_continues_after_a_failure(
     packed: Path, base: Path, set_folder: Path, tmp_path: Path
 ) -> None:
     from citewell.train import grid
 
-    sizes = "".join(f"{name} = {value}\n" for name, value in {**SIZES, **MADE}.items() if name != "vocabulary")
+    sizes = "".join(f"{name} = {value}\n" for name, value in {**SIZES, **OTHER_SIZES}.items() if name != "vocabulary")
     recipe = f"""
 about = "A tiny re-ranker"
 kind = "enhanced-context"
 [numbers]
 steps = 2
 pairs = 4
-wrong = 3
+negatives = 3
 dev_every = 2
-dev_questions = 4
+dev_queries = 4
 dev_depth = 6
 [shape]
 variant = "textenh"
 {sizes}"""
     (tmp_path / "tiny.toml").write_text(recipe)
     (tmp_path / "broken.toml").write_text(recipe.replace('"textenh"', '"textenh"\nhidden_size = 3'))
-    shape = Shape("textenh", **SIZES, **MADE)
-    exam = tmp_path / "exam.npz"
-    save(exams.make(Evaluation(set_folder, "local", "test", sample=4), pipeline("bm25"), 50, shape, base), exam)
+    shape = Shape("textenh", **SIZES, **OTHER_SIZES)
+    inputs = tmp_path / "inputs.npz"
+    save(
+        offline_scoring.collect_inputs(Evaluation(set_folder, "local", "test", sample=4), pipeline("bm25"), 50, shape, base),
+        inputs,
+    )
     tiny = str(tmp_path / "tiny.toml")
-    command = [sys.executable, "-m", "citewell.train.grid", packed, base, exam, tmp_path / "out", "--workers", "2"]
+    command = [sys.executable, "-m", "citewell.train.grid", packed, base, inputs, tmp_path / "out", "--workers", "2"]
     command += [tiny, f"{tiny}@2", str(tmp_path / "broken.toml")]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert done.returncode == 1 and "broken.toml: " in done.stderr and "hidden_size" in done.stderr
-    one, other = (load(tmp_path / "out" / name)["marks"] for name in ("tiny.npz", "tiny-seed-2.npz"))
-    assert one.shape == other.shape == load(exam)["rows"].shape
-    assert not np.array_equal(one, other, equal_nan=True), "another seed is another model"
-    assert grid.train_and_mark(tiny, packed, base, exam, tmp_path / "out") == 0.0, "what is done is not done again"
+    one, other = (load(tmp_path / "out" / name)["scores"] for name in ("tiny.npz", "tiny-seed-2.npz"))
+    assert one.shape == other.shape == load(inputs)["rows"].shape
+    assert not np.array_equal(one, other, equal_nan=True), "another seed gives another model"
+    assert grid.train_and_score(tiny, packed, base, inputs, tmp_path / "out") == 0.0, "finished models are skipped"

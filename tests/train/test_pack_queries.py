@@ -1,4 +1,4 @@
-"""Which papers a question may see, and which may be held against it."""
+"""The queries of a pack: visible papers, mined negatives, dev measures."""
 
 from __future__ import annotations
 
@@ -15,101 +15,103 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture
 def training(packed: Path, base: Path, recipes_of: Callable[[str], dict[str, Any]]) -> Any:
-    from citewell.train.encoder import Numbers, Training, numbers_of
+    from citewell.train.encoder import Numbers, Training, parse_section
     from citewell.train.packs import load
 
     recipe = recipes_of("encoder")
-    numbers = numbers_of(Numbers, recipe, "numbers")
+    numbers = parse_section(Numbers, recipe, "numbers")
     return Training(load(packed), base, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
 
 
-def answers(training: Any, question: int) -> set[int]:
+def relevant(training: Any, query: int) -> set[int]:
     starts = training.arrays["question_wanted_at"]
-    return set(training.arrays["question_wanted"][starts[question] : starts[question + 1]].tolist())
+    return set(training.arrays["question_wanted"][starts[query] : starts[query + 1]].tolist())
 
 
 def cited(training: Any, paper: int) -> set[int]:
     return {key & 0xFFFFFFFF for key in training.arrays["cites"].tolist() if key >> 32 == paper}
 
 
-def test_mined_papers_are_wrong_and_not_from_the_future(training: Any) -> None:
+def test_mined_papers_are_not_relevant_and_not_from_the_future(training: Any) -> None:
     assert training.mine()["mined"] > 0
-    asked = training.arrays
-    for known, wrong in training._hard.values():
-        assert len(known) and wrong.shape[1] == training.numbers.mined
-        for question, papers in zip(known.tolist(), wrong.tolist(), strict=True):
+    arrays = training.arrays
+    for queries, negatives in training._mined.values():
+        assert len(queries) and negatives.shape[1] == training.numbers.mined
+        for query, papers in zip(queries.tolist(), negatives.tolist(), strict=True):
             assert len(set(papers)) == len(papers)
-            citing = int(asked["question_citing"][question])
-            assert not set(papers) & (answers(training, question) | {citing, -1})
+            citing = int(arrays["question_citing"][query])
+            assert not set(papers) & (relevant(training, query) | {citing, -1})
             assert citing < 0 or not set(papers) & cited(training, citing)
-            assert all(asked["paper_date"][paper] <= asked["question_date"][question] for paper in papers)
-            assert {int(asked["paper_set"][paper]) for paper in papers} == {int(asked["question_set"][question])}
+            assert all(arrays["paper_date"][paper] <= arrays["question_date"][query] for paper in papers)
+            assert {int(arrays["paper_set"][paper]) for paper in papers} == {int(arrays["question_set"][query])}
 
 
-def test_candidates_hold_an_answer_and_nothing_that_may_be_one(training: Any) -> None:
-    assert training.mine(answers=True)["mined"] > 0
-    for known, found in training._hard.values():
-        for question, papers in zip(known.tolist(), found.tolist(), strict=True):
-            citing = int(training.arrays["question_citing"][question])
-            right = set(papers) & answers(training, question)
-            assert right, "one whose answers are not found teaches nothing"
-            assert citing < 0 or not (set(papers) - right) & cited(training, citing)
+def test_candidates_have_a_relevant_paper_and_no_ambiguous_one(training: Any) -> None:
+    assert training.mine(with_relevant=True)["mined"] > 0
+    for queries, papers_found in training._mined.values():
+        for query, papers in zip(queries.tolist(), papers_found.tolist(), strict=True):
+            citing = int(training.arrays["question_citing"][query])
+            relevant_papers = set(papers) & relevant(training, query)
+            assert relevant_papers, "queries without a retrieved relevant paper are not used"
+            assert citing < 0 or not (set(papers) - relevant_papers) & cited(training, citing)
 
 
-def test_a_question_that_has_too_few_wrong_papers_gets_none(training: Any) -> None:
-    object.__setattr__(training.numbers, "mined", 23)  # of 2016 and 2017 there are 24 papers, some of which are right
+def test_queries_with_too_few_negatives_are_not_mined(training: Any) -> None:
+    object.__setattr__(training.numbers, "mined", 23)  # 2016 and 2017 have 24 papers, some of them relevant
     training.mine()
-    dates = training.asking.date
-    for known, wrong in training._hard.values():
-        assert (wrong >= 0).all()
-        assert (dates[known] // 10_000 >= 2018).all()
+    dates = training.pack_queries.date
+    for queries, negatives in training._mined.values():
+        assert (negatives >= 0).all()
+        assert (dates[queries] // 10_000 >= 2018).all()
 
 
-def test_the_best_are_by_score_and_the_rest_of_a_row_is_empty(training: Any) -> None:
-    asking = training.asking
-    group = next(group for group in asking.groups("dev") if group.name(training.arrays) == "small local")
-    pool = asking.pool(group.set, group.sentences)
-    vectors, asked = torch.randn(len(pool), 4), torch.randn(len(group.questions), 4)
-    found = torch.cat(list(asking.best(group.questions, pool, vectors, lambda some: asked[: len(some)], len(pool))))
-    for row, question in enumerate(group.questions.tolist()):
-        date, citing = int(asking.date[question]), int(asking.citing[question])
-        seen = [paper for paper in pool.tolist() if 0 < asking.paper_date[paper] <= date and paper != citing]
-        scores = dict(zip(pool.tolist(), (vectors @ asked[row]).tolist(), strict=True))
-        expected = sorted(seen, key=lambda paper: -scores[paper])
-        assert found[row].tolist() == expected + [-1] * (len(pool) - len(seen))
+def test_top_papers_are_sorted_by_score_and_padded(training: Any) -> None:
+    pack_queries = training.pack_queries
+    group = next(group for group in pack_queries.groups("dev") if group.name(training.arrays) == "small local")
+    pool = pack_queries.pool(group.set, group.sentences)
+    vectors, query_vectors = torch.randn(len(pool), 4), torch.randn(len(group.queries), 4)
+    papers_found = torch.cat(
+        list(pack_queries.top_papers(group.queries, pool, vectors, lambda some: query_vectors[: len(some)], len(pool)))
+    )
+    for row, query in enumerate(group.queries.tolist()):
+        date, citing = int(pack_queries.date[query]), int(pack_queries.citing[query])
+        visible = [paper for paper in pool.tolist() if 0 < pack_queries.paper_date[paper] <= date and paper != citing]
+        scores = dict(zip(pool.tolist(), (vectors @ query_vectors[row]).tolist(), strict=True))
+        expected = sorted(visible, key=lambda paper: -scores[paper])
+        assert papers_found[row].tolist() == expected + [-1] * (len(pool) - len(visible))
 
 
-def test_papers_that_may_answer_are_hidden_in_a_batch(training: Any) -> None:
+def test_possibly_relevant_papers_are_masked_in_a_batch(training: Any) -> None:
     for _ in range(10):
-        questions, papers, _, _, hidden = training.drawn_batch()
-        for row, question in enumerate(questions.tolist()):
-            citing = int(training.asking.citing[question])
-            right = answers(training, question) | (cited(training, citing) | {citing} if citing >= 0 else set())
-            assert papers[row].item() in answers(training, question) and not hidden[row, row]
-            others = [column for column, paper in enumerate(papers.tolist()) if paper in right and column != row]
-            assert sorted(others) == torch.nonzero(hidden[row]).flatten().tolist()
+        queries, papers, _, _, masked = training.sample_batch()
+        for row, query in enumerate(queries.tolist()):
+            citing = int(training.pack_queries.citing[query])
+            relevant_papers = relevant(training, query) | (cited(training, citing) | {citing} if citing >= 0 else set())
+            assert papers[row].item() in relevant(training, query) and not masked[row, row]
+            others = [column for column, paper in enumerate(papers.tolist()) if paper in relevant_papers and column != row]
+            assert sorted(others) == torch.nonzero(masked[row]).flatten().tolist()
 
 
-def test_every_question_is_in_one_group_of_its_split(training: Any) -> None:
+def test_every_query_is_in_one_group_of_its_split(training: Any) -> None:
     for split, number in (("train", 0), ("dev", 1)):
-        groups = training.asking.groups(split)
-        found = torch.cat([group.questions for group in groups]).sort().values.tolist()
-        assert found == [at for at, each in enumerate(training.arrays["question_split"].tolist()) if each == number]
-        assert sum(group.pairs for group in groups) == sum(len(answers(training, question)) for question in found)
+        groups = training.pack_queries.groups(split)
+        papers_found = torch.cat([group.queries for group in groups]).sort().values.tolist()
+        assert papers_found == [at for at, each in enumerate(training.arrays["question_split"].tolist()) if each == number]
+        assert sum(group.pairs for group in groups) == sum(len(relevant(training, query)) for query in papers_found)
     names = {group.name(training.arrays) for group in training.groups}
     assert {"small global", "small local", "small paragraph", "small evidence", "small evidence sentences"} == names
 
 
-def test_what_dev_measures_is_recall_and_the_first_right_rank(training: Any) -> None:
-    asking = training.asking
-    group = next(group for group in asking.groups("dev") if group.name(training.arrays) == "small global")
-    pool = asking.pool(group.set, group.sentences)
-    perfect = torch.stack([asking.answers(group.questions, pool.expand(len(group.questions), -1)).float()])[0]
-    place = {question: at for at, question in enumerate(group.questions.tolist())}
+def test_dev_measures(training: Any) -> None:
+    pack_queries = training.pack_queries
+    group = next(group for group in pack_queries.groups("dev") if group.name(training.arrays) == "small global")
+    pool = pack_queries.pool(group.set, group.sentences)
+    perfect = torch.stack([pack_queries.relevant(group.queries, pool.expand(len(group.queries), -1)).float()])[0]
+    place = {query: at for at, query in enumerate(group.queries.tolist())}
 
-    def ask(some: Any) -> Any:
-        return torch.eye(len(place))[[place[question] for question in some.tolist()]]
+    def encode_queries(some: Any) -> Any:
+        return torch.eye(len(place))[[place[query] for query in some.tolist()]]
 
-    measured = asking.measure(group, pool, perfect.T, ask, 1000)
-    assert measured == {"R@10": 1.0, "RR": 1.0, "queries": len(group.questions)}
-    assert asking.measure(group, pool, -perfect.T, ask, 1000)["RR"] < 0.1
+    measures = pack_queries.measure(group, pool, perfect.T, encode_queries, 1000)
+    assert measures == {"R@10": 1.0, "RR": 1.0, "queries": len(group.queries)}
+    assert pack_queries.measure(group, pool, -perfect.T, encode_queries, 1000)["RR"] < 0.1

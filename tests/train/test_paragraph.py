@@ -1,4 +1,4 @@
-"""Medić's paragraph model: the roles of triplets and quadruplets, and what is tuned."""
+"""Medić's paragraph model: triplets, quadruplets, and the tuned layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Recipes = Callable[[str], dict[str, Any]]
 
 @pytest.fixture
 def recipe(recipes_of: Recipes) -> dict[str, Any]:
-    numbers = {"epochs": 2, "questions": 6, "layers": 1, "rate": 2e-3, "dev_every": 2}
+    numbers = {"epochs": 2, "queries": 6, "layers": 1, "rate": 2e-3, "dev_every": 2}
     return {**recipes_of("encoder"), "kind": "paragraph", "numbers": numbers}
 
 
@@ -31,19 +31,19 @@ def training(request: pytest.FixtureRequest, packed: Path, base: Path, recipe: d
     return Training(load(packed), base, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
 
 
-def test_every_paper_of_a_batch_has_the_role_that_it_should(training: Any) -> None:
+def test_positives_and_negatives_of_a_batch(training: Any) -> None:
     arrays = training.arrays
     cites = {(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in arrays["cites"]}
-    each = 2 if training.numbers.loss == "quadruplet" else 1
+    count = 2 if training.numbers.loss == "quadruplet" else 1
     for _ in range(5):
-        questions, right, wrong = training.drawn()
-        assert right.shape == (len(questions), each) and wrong.shape == (len(questions), 10)
-        for question, answers, others in zip(questions.tolist(), right.tolist(), wrong.tolist(), strict=True):
-            wanted, citing = training.pools.wanted(question), int(arrays["question_citing"][question])
-            assert set(answers) <= set(wanted) and len(set(answers)) == each
-            assert not set(others) & {*wanted, citing}
-            assert all(0 < arrays["paper_date"][paper] <= arrays["question_date"][question] for paper in others)
-            pools = training.pools.of(question)
+        queries, positives, negatives = training.sample()
+        assert positives.shape == (len(queries), count) and negatives.shape == (len(queries), 10)
+        for query, positive_papers, others in zip(queries.tolist(), positives.tolist(), negatives.tolist(), strict=True):
+            relevant, citing = training.pools.relevant(query), int(arrays["question_citing"][query])
+            assert set(positive_papers) <= set(relevant) and len(set(positive_papers)) == count
+            assert not set(others) & {*relevant, citing}
+            assert all(0 < arrays["paper_date"][paper] <= arrays["question_date"][query] for paper in others)
+            pools = training.pools.pools_of(query)
             assert all((citing, paper) in cites for pool in pools[:2] for paper in pool)
             assert all((citing, paper) not in cites for paper in pools[2])
             assert not set(pools[0]) & set(pools[1]) and not set(pools[1]) & set(pools[2])
@@ -51,45 +51,45 @@ def test_every_paper_of_a_batch_has_the_role_that_it_should(training: Any) -> No
                 assert len(set(others) & set(pool)) >= min(size, len(pool))
 
 
-def test_pools_tell_other_paragraphs_from_the_rest_of_the_paper(tmp_path: Path, minilm: Path) -> None:
+def test_pools_separate_other_paragraphs_from_the_rest_of_the_paper(tmp_path: Path, minilm: Path) -> None:
     from tokenizers import Tokenizer
 
-    from citewell.models.inputs import Reader
+    from citewell.models.inputs import TokenReader
     from citewell.train.packing import pack
     from citewell.train.packs import TASKS
     from citewell.train.pairs import read_source
-    from citewell.train.paragraph import Pools
+    from citewell.train.paragraph import NegativePools
     from tests.evaluate.small_set import small_set
 
-    made = small_set()
-    citing = made.paper("p2018-2")
+    dataset = small_set()
+    citing = dataset.paper("p2018-2")
     paragraphs = (("a", citing["references"][:2]), ("b", citing["references"][2:3]))
     for name, cited in paragraphs:
-        made.paragraphs.append({"id": name, "citing": citing["id"], "cited": cited, "topic_sentence": name, "text": ""})
-    source = read_source(made.write(tmp_path / "set"), ["paragraph"])
-    reader = Reader(Tokenizer.from_file(str(minilm / "tokenizer.json")), Inputs())
+        dataset.paragraphs.append({"id": name, "citing": citing["id"], "cited": cited, "topic_sentence": name, "text": ""})
+    source = read_source(dataset.write(tmp_path / "set"), ["paragraph"])
+    reader = TokenReader(Tokenizer.from_file(str(minilm / "tokenizer.json")), Inputs())
     arrays = pack([source], reader, Inputs())
-    pools = Pools(arrays)
+    pools = NegativePools(arrays)
     first = int(np.flatnonzero(arrays["question_task"] == TASKS.index("paragraph"))[0])
-    numbers = {paper["id"]: at for at, paper in enumerate(made.papers)}
-    other, elsewhere, further = pools.of(first)
-    assert pools.wanted(first) == sorted(numbers[name] for name in citing["references"][:2])
+    numbers = {paper["id"]: at for at, paper in enumerate(dataset.papers)}
+    other, elsewhere, further = pools.pools_of(first)
+    assert pools.relevant(first) == sorted(numbers[name] for name in citing["references"][:2])
     assert other == [numbers[citing["references"][2]]] and elsewhere == [numbers[citing["references"][3]]]
-    beyond = {name for start in citing["references"][:3] for name in made.paper(start)["references"]}
+    beyond = {name for start in citing["references"][:3] for name in dataset.paper(start)["references"]}
     assert further == sorted(numbers[name] for name in beyond - set(citing["references"]))
 
 
-def test_the_losses_are_those_of_the_thesis() -> None:
+def test_triplet_and_quadruplet_losses() -> None:
     from citewell.train.paragraph import quadruplet, triplet
 
     def at(*place: float) -> Any:
         return torch.tensor([[place]])
 
-    query, one, other, wrong = at(0, 0), at(3, 0), at(0, 4), at(1, 0)
-    assert triplet(query, one, wrong, 0.5).item() == pytest.approx(3 - 1 + 0.5)
+    query, one, other, negative = at(0, 0), at(3, 0), at(0, 4), at(1, 0)
+    assert triplet(query, one, negative, 0.5).item() == pytest.approx(3 - 1 + 0.5)
     between, to_one, to_other = 5.0, 2.0, 17**0.5
     expected = (3 - 1 + 0.5) + (4 - 1 + 0.5) + (between - to_one + 0.5) + (between - to_other + 0.5)
-    assert quadruplet(query, one, other, wrong, 0.5).item() == pytest.approx(expected)
+    assert quadruplet(query, one, other, negative, 0.5).item() == pytest.approx(expected)
     assert quadruplet(query, at(0.1, 0), at(0, 0.1), at(9, 9), 0.5).item() == 0
 
 
@@ -107,17 +107,19 @@ def test_only_the_last_layers_are_tuned_and_the_loss_falls(
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed and all(name.startswith("encoder.layer.1.") for name in changed)
 
-    def reached(folder: Path) -> float:
-        numbers = Numbers(**{**recipe["numbers"], "questions": 12})
-        made = Training(load(packed), folder, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
-        made.model.eval()
+    def total_loss(folder: Path) -> float:
+        numbers = Numbers(**{**recipe["numbers"], "queries": 12})
+        training = Training(load(packed), folder, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
+        training.model.eval()
         with torch.no_grad():
-            return float(sum(made.loss().item() for _ in range(4)))
+            return float(sum(training.loss().item() for _ in range(4)))
 
-    assert reached(tmp_path) < 0.95 * reached(base)
+    assert total_loss(tmp_path) < 0.95 * total_loss(base)
 
 
-def test_it_is_served_as_an_encoder(packed: Path, base: Path, recipe: dict[str, Any], models: Path, tmp_path: Path) -> None:
+def test_the_paragraph_model_is_served_as_an_encoder(
+    packed: Path, base: Path, recipe: dict[str, Any], models: Path, tmp_path: Path
+) -> None:
     pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
     from citewell.models.encoder import PairEncoder, load
     from citewell.papers import Query
@@ -126,6 +128,6 @@ def test_it_is_served_as_an_encoder(packed: Path, base: Path, recipe: dict[str, 
     recipe["numbers"] |= {"epochs": 0.5}
     fit(packed, base, recipe, tmp_path / "weights", "cpu")
     export(tmp_path / "weights", models / "paragraph-quadruplet")
-    made = load("paragraph-quadruplet")
-    assert isinstance(made, PairEncoder)
-    assert made.query(Query("paragraph", "Ferries", "in fog", "Ferries are late.")).shape == (32,)
+    encoder = load("paragraph-quadruplet")
+    assert isinstance(encoder, PairEncoder)
+    assert encoder.query(Query("paragraph", "Ferries", "in fog", "Ferries are late.")).shape == (32,)

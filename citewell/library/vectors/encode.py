@@ -21,7 +21,7 @@ from citewell.library.index.postings import FIELDS, JOINED
 from citewell.library.library import Library
 from citewell.library.vectors import neighbours
 from citewell.library.vectors.store import VectorStore, quantised, remove_outdated, vectors_path
-from citewell.models.encoder import ReadsPapers
+from citewell.models.encoder import PaperEncoder
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper
 from citewell.progress import SILENT, Progress
@@ -104,7 +104,7 @@ def to_look_at(index: Index, text: str, encoded_segments: Sequence[str]) -> tupl
 def _encode_chunk(
     library: Library, encoder: Encodes, text: str, store: VectorStore, lenders: Sequence[VectorStore], papers: IntArray
 ) -> int:
-    contexts = encoder.contexts if isinstance(encoder, ReadsPapers) else CONTEXTS
+    contexts = encoder.contexts if isinstance(encoder, PaperEncoder) else CONTEXTS
     if text == SENTENCES:
         texts = sentence_texts(library, papers)
     else:
@@ -124,7 +124,7 @@ def _encode_chunk(
     rest = np.flatnonzero(~lent)
     if len(rest):
         chosen = [flat[at] for at in rest.tolist()]
-        vectors = encoder.papers(chosen) if isinstance(encoder, ReadsPapers) else _mean_vectors(encoder, chosen)
+        vectors = encoder.papers(chosen) if isinstance(encoder, PaperEncoder) else _mean_vectors(encoder, chosen)
         if codes is None:
             codes, scales = np.zeros((len(nums), vectors.shape[1]), np.int8), np.zeros(len(nums), np.float32)
         codes[rest], scales[rest] = quantised(vectors)

@@ -144,7 +144,7 @@ class VectorSearch:
 def open_vectors(library: Library, encoder: str, text: str) -> VectorSearch | None:
     """The vectors of a library, opened once with its index; None where there are none."""
     index = library.index
-    place = (f"{encoder} {weights.version(encoder)}", text)
+    place = (f"{encoder} {weights.fingerprint(encoder)}", text)
     opened: VectorSearch | None = index.opened_vectors.get(place)
     if opened is None:
         store = VectorStore(library.folder, encoder, text)

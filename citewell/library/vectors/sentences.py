@@ -65,4 +65,4 @@ def _encoded(
 
 
 def _path(library: Library, model: str) -> Path:
-    return library.folder / _FOLDER / f"{model}.{weights.version(model)}.{library.index.generation}.arrays"
+    return library.folder / _FOLDER / f"{model}.{weights.fingerprint(model)}.{library.index.generation}.arrays"

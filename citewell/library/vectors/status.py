@@ -23,7 +23,7 @@ from citewell.library.library import Library
 from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, encode, lock_path, to_look_at
 from citewell.library.vectors.store import VectorStore, vector_stores
 from citewell.models import encoder as encoders
-from citewell.models.encoder import ReadsPapers
+from citewell.models.encoder import PaperEncoder
 from citewell.models.inputs import PaperText
 from citewell.progress import SILENT, Progress
 from citewell.types import Float32Array
@@ -153,7 +153,7 @@ def follow(library: Library, name: str, text: str, progress: Progress = SILENT) 
 def encode_with_progress(library: Library, name: str, text: str, progress: Progress = SILENT) -> int:
     """As `encode`, with a progress file that other processes can read."""
     encoder = encoders.load(name)
-    noticed = _NoticedReader(encoder) if isinstance(encoder, ReadsPapers) else _Noticed(encoder)
+    noticed = _NoticedReader(encoder) if isinstance(encoder, PaperEncoder) else _Noticed(encoder)
     return encode(library, noticed, text, progress=_ProgressFile(_beside(library, name, text, "json"), noticed, progress))
 
 
@@ -206,12 +206,12 @@ class _NoticedReader(_Noticed):
 
     @property
     def contexts(self) -> int:
-        assert isinstance(self._encoder, ReadsPapers)
+        assert isinstance(self._encoder, PaperEncoder)
         return self._encoder.contexts
 
     def papers(self, papers: Sequence[PaperText]) -> Float32Array:
         self.asked = True
-        assert isinstance(self._encoder, ReadsPapers)
+        assert isinstance(self._encoder, PaperEncoder)
         return self._encoder.papers(papers)
 
 

@@ -93,7 +93,7 @@ def quantised(vectors: Float32Array) -> tuple[npt.NDArray[np.int8], npt.NDArray[
 
 def vectors_path(library: Path, encoder: str, text: str) -> Path:
     """The folder of the vectors of an encoder and text; other weights of the same name have another folder."""
-    version = weights.version(encoder)
+    version = weights.fingerprint(encoder)
     return library / FOLDER / f"{encoder}{_VERSION}{version}-{text}" if version else library / FOLDER / f"{encoder}-{text}"
 
 

@@ -1,4 +1,4 @@
-"""The weights that ship with citewell, a folder each, and where others are found by name."""
+"""The weights that ship with citewell, one folder per model, and where to find others by name."""
 
 from __future__ import annotations
 
@@ -7,38 +7,41 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-_WEIGHTS = (".onnx", ".data", ".onnx_data", ".npz", ".json", ".safetensors", ".bin", ".txt")
+_WEIGHT_FILES = (".onnx", ".data", ".onnx_data", ".npz", ".json", ".safetensors", ".bin", ".txt")
 POOLING = Path("1_Pooling") / "config.json"
-"""What sentence-transformers leaves beside a model."""
+"""The file that sentence-transformers writes next to a model."""
 _SAMPLES, _SAMPLE = 16, 4096
-"""Of a file that is told by samples, so many pieces of so many bytes are read."""
+"""How many samples of a file are hashed, and how many bytes each has."""
 
 
 def folder(name: str) -> Path:
-    """The folder of a model: one of ``$CITEWELL_MODELS``, else the one that ships by this name."""
-    given = os.environ.get("CITEWELL_MODELS")
-    if given and (Path(given) / name).is_dir():
-        return Path(given) / name
+    """The folder of a model: the one in ``$CITEWELL_MODELS`` if it exists, otherwise the one that ships."""
+    models = os.environ.get("CITEWELL_MODELS")
+    if models and (Path(models) / name).is_dir():
+        return Path(models) / name
     return Path(__file__).parent / name
 
 
-def version(name: str) -> str:
-    """A word for the model's files, by samples of them: other weights, another word. Empty where there is no such folder."""
+def fingerprint(name: str) -> str:
+    """Fingerprint of the model files, hashed from samples of them; empty if the folder does not exist."""
     here = folder(name)
     if not here.is_dir():
         return ""
-    files = sorted(path for path in here.iterdir() if path.suffix in _WEIGHTS and path.name != "card.json")
+    files = sorted(path for path in here.iterdir() if path.suffix in _WEIGHT_FILES and path.name != "card.json")
     files += [here / POOLING] if (here / POOLING).is_file() else []
-    return _sampled(tuple((path, stat.st_size, stat.st_mtime_ns) for path in files for stat in [path.stat()]))
+    return _hash_samples(tuple((path, stat.st_size, stat.st_mtime_ns) for path in files for stat in [path.stat()]))
 
 
 @lru_cache(maxsize=32)
-def _sampled(files: tuple[tuple[Path, int, int], ...]) -> str:
-    found = blake2b(digest_size=4)
+def _hash_samples(files: tuple[tuple[Path, int, int], ...]) -> str:
+    digest = blake2b(digest_size=4)
     for path, size, _ in files:
-        found.update(f"{path.name} {size} ".encode())
+        digest.update(f"{path.name} {size} ".encode())
         with path.open("rb") as file:
             for at in range(_SAMPLES):
                 file.seek(at * max(0, size - _SAMPLE) // max(1, _SAMPLES - 1))
-                found.update(file.read(_SAMPLE))
-    return found.hexdigest()
+                digest.update(file.read(_SAMPLE))
+    return digest.hexdigest()
+
+
+version = fingerprint
