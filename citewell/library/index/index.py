@@ -99,7 +99,9 @@ class Segment:
     def look_up(self, terms: IntArray) -> Places:
         """Where the postings of these terms (hashes) are."""
         at, places = find(self.postings, terms)
-        return places if self.whole else places._replace(counts=self._live_counts(at, places))
+        if self.whole or not len(self.postings.terms):
+            return places
+        return places._replace(counts=self._live_counts(at, places))
 
     def _live_counts(self, at: IntArray, places: Places) -> IntArray:
         """In how many live papers each term is; each term of the segment is counted once for as long as the index is open."""
