@@ -130,6 +130,7 @@ def test_small_adds_keep_few_segments(library: Library, tmp_path: Path) -> None:
 
 @pytest.mark.realdata
 @pytest.mark.skipif(not SHARED.exists(), reason="the real data sets are not here")
+@pytest.mark.slow
 def test_the_cs_set_is_taken_whole(library: Library) -> None:
     outcome = library.add([SHARED / "data" / "cs"])
     info = library.info()

@@ -86,6 +86,7 @@ def committed(folder: Path) -> set[str]:
         return set()
 
 
+@pytest.mark.slow
 def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
     undisturbed = tmp_path / "undisturbed"
     begun = time.monotonic()
@@ -180,6 +181,7 @@ def kill_at(step: int, folder: Path, deed: Callable[[Library], object]) -> bool:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("deed", ["add", "remove", "rebuild"])
+@pytest.mark.slow
 def test_killed_at_every_step_of_a_small_deed(
     deed: str, tiny: Library, tiny_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,7 +61,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
 @contextmanager
 def working(library: Library) -> Iterator[subprocess.Popen[bytes]]:
     """The real process, with an encoder that takes its time."""
-    script = SLOW.format(root=str(Path(__file__).parents[2]), library=str(library.folder))
+    script = SLOW.format(root=str(Path(__file__).parents[3]), library=str(library.folder))
     process = subprocess.Popen([sys.executable, "-c", script])
     try:
         yield process

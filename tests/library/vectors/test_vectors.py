@@ -234,7 +234,7 @@ print(len(encoder.asked))
 def test_encoding_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     library = Library(tmp_path / "library")
     add(library, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(200)])
-    script = SLOW.format(tests=str(Path(__file__).parents[2]), library=str(library.folder))
+    script = SLOW.format(tests=str(Path(__file__).parents[3]), library=str(library.folder))
     started = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     until = time.monotonic() + 60
     while time.monotonic() < until and VectorStore(library.folder, "letters", "own").count() < 50:
