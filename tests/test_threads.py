@@ -134,7 +134,7 @@ def test_scores_do_not_depend_on_the_number_of_threads(set_threads, name: str) -
         set_threads(number)
         model = cross_encoder._loaded.__wrapped__(name, "")  # not the one that another number of threads has loaded
         scores.append(model.scores(Query("evidence", context="Gulls spoil the count"), papers).tobytes())
-        assert model._graph._session.get_session_options().intra_op_num_threads == number
+        assert model._model._session.get_session_options().intra_op_num_threads == number
     assert len(set(scores)) == 1
 
 

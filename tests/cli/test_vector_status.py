@@ -16,7 +16,7 @@ from citewell.library.trained_models import model_folder
 from citewell.library.vectors.status import VectorStatus
 from citewell.library.vectors.store import vectors_path
 from citewell.text.analysis import terms
-from citewell.train.save import save
+from citewell.train.save import save_arrays
 from tests.cli.test_commands import citewell
 
 SAYS = "vectors are being made in the background"
@@ -105,7 +105,7 @@ def trained(tiny: Library) -> Path:
     sizes = {"words_in": len(words), "docs_in": len(papers), "docs_out": len(papers)}
     arrays = {name: np.ones((size, 4), np.float32) for name, size in sizes.items()}
     lengths = {f"lengths_of_{side}": np.full(len(papers), 2, np.float32) for side in ("docs_in", "docs_out")}
-    save(model_folder(tiny, "hyperdoc2vec"), {"papers": papers, "words": words, **arrays, **lengths}, {})
+    save_arrays(model_folder(tiny, "hyperdoc2vec"), {"papers": papers, "words": words, **arrays, **lengths}, {})
     return tiny.folder
 
 

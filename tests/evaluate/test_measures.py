@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from citewell.errors import CitewellError
 from citewell.evaluate import measures
+from citewell.evaluate.measure_names import parse
 from citewell.evaluate.measures import STANDARD, score
 from citewell.evaluate.trec import strictly_falling
 
@@ -76,7 +77,7 @@ def test_values_equal_those_of_ir_measures_and_trec_eval(queries: list[tuple[lis
     qrels = {query: dict.fromkeys(papers, 1) for query, papers in judgements.items()}
     values = score(STANDARD, judgements, run)
     theirs = [name for name in STANDARD if not name.startswith(("F1", "nDCG-HC"))]
-    for measure, value in ir_measures.calc_aggregate([ir_measures.parse_measure(name) for name in theirs], qrels, run).items():
+    for measure, value in ir_measures.calc_aggregate([parse(name) for name in theirs], qrels, run).items():
         assert values[str(measure)].mean() == pytest.approx(value, abs=1e-6)
     names = {"recall_10": "R@10", "P_5": "P@5", "recip_rank": "RR", "map": "AP", "ndcg_cut_10": "nDCG@10", "Rprec": "Rprec"}
     names_of_theirs = {"recall.10", "P.5", "recip_rank", "map", "ndcg_cut.10", "Rprec"}

@@ -19,7 +19,7 @@ from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
 from citewell.retrieve.embedded import PaperEmbeddings
 from citewell.text.analysis import terms
-from citewell.train.save import save
+from citewell.train.save import save_arrays
 
 WORDS = "boats gulls harbour tides photographs wings fog"
 
@@ -39,7 +39,7 @@ def made_up(tiny: Library) -> Library:
     }
     arrays["docs_out"][papers == tiny.number("review")] = 0
     lengths = {f"lengths_of_{side}": np.linalg.norm(arrays[side], axis=1) for side in ("docs_in", "docs_out")}
-    save(model_folder(tiny, "made-up"), {**arrays, **lengths}, {})
+    save_arrays(model_folder(tiny, "made-up"), {**arrays, **lengths}, {})
     return tiny
 
 

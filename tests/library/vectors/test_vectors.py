@@ -69,11 +69,11 @@ def add(library: Library, records: list[dict[str, Any]]) -> None:
 
 def shelved(library: Library, text: str = "own") -> dict[int, np.ndarray]:
     """The vectors of the live papers as retrieval would see them."""
-    live = set(library.index.listed("own").tolist())
+    listed = set(library.index.listed("own").tolist())
     found: dict[int, np.ndarray] = {}
     for segment, live in VectorStore(library.folder, "letters", text).segments():
         for at in np.flatnonzero(live).tolist():
-            if int(segment.papers[at]) in live:
+            if int(segment.papers[at]) in listed:
                 assert int(segment.papers[at]) not in found, "two segments speak for one paper"
                 found[int(segment.papers[at])] = segment.codes[at] * segment.scales[at]
     return found
