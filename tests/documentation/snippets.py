@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from citewell.pipeline.registry import stage_kinds
+
 _DIRECTIVE = re.compile(r"<!-- (not run|slow|server)(?:: (.+))? -->")
 _FENCE = re.compile(r"(?P<indent> *)```(?P<language>[\w-]*)(?: +(?P<attributes>.+))?$")
 _TITLE = re.compile(r'title="([^"]+)"')
@@ -97,7 +99,13 @@ class Session:
         elif block.language == "python":
             self._python(block)
         elif block.language == "toml":
-            tomllib.loads(block.text)
+            self._toml(block)
+
+    def _toml(self, block: Block) -> None:
+        """Stages of pipelines must exist."""
+        tables = [table for table in tomllib.loads(block.text).values() if isinstance(table, dict)]
+        for stage in (stage for table in tables for stage in table.get("stages", ())):
+            assert stage["kind"] in stage_kinds(), f"{block}: there is no stage {stage['kind']!r}"
 
     def close(self) -> None:
         """Stop what the blocks have started."""
