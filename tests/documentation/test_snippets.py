@@ -53,6 +53,13 @@ def test_commands_are_in_shell_blocks() -> None:
                 assert block.language in (*SHELL, "text", "yaml", "toml"), f"{block}: mark it as sh"
 
 
+def test_the_files_that_pages_name_exist() -> None:
+    for name, path in PAGES.items():
+        text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for file in re.findall(r"`((?:citewell|tests|benchmarks|docs)/[\w./-]+|(?:[a-z_]+/)+[a-z_]+\.(?:py|toml))`", text):
+            assert (ROOT / file).exists() or (ROOT / "citewell" / file).exists(), f"{name}: there is no {file}"
+
+
 def test_the_site_builds_and_loads_nothing_from_other_hosts(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs")
     subprocess.run(
