@@ -149,9 +149,12 @@ class Session:
         self.environment = dict(each.split("=", 1) for each in after.read_text().split("\0") if "=" in each)
 
     def _serve(self, block: Block) -> None:
-        """Start every server of the block without a browser; the first one stays, on a free port."""
+        """Start every server of the block without a browser, the first one last: it stays, on a free port.
+
+        A library has one server at a time.
+        """
         commands = [line.partition(" #")[0] for line in block.text.splitlines() if "citewell serve" in line]
-        for number, command in enumerate(commands):
+        for number, command in reversed(list(enumerate(commands))):
             port = 0 if number else self._port
             server = subprocess.Popen(
                 ["bash", "-c", f"{command} --no-open --port {port} --json"],
