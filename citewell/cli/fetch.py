@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +13,9 @@ import click
 from citewell.cli.options import json_option, library_option, print_json
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.progress import Progress
 from citewell.serialize import brief
 
 if TYPE_CHECKING:
-    from citewell.cli.progress import Bar
     from citewell.fetch import Page
     from citewell.fetch.fetching import FetchResult
 
@@ -32,30 +29,6 @@ _SERVICES = {
 """The module of each service by the name of its command."""
 _SHOWN = 20
 _BATCH = 100
-
-
-class _BarProgress(Progress):
-    """Shows progress on the bar that the commands share."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-
-    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
-        self._bar.fetching(step.removeprefix("fetching from "))
-
-    def update(self, done: int, total: int | None = None) -> None:
-        self._bar.fetched(done, total)
-
-    def message(self, line: str) -> None:
-        self._bar.say(line)
-
-
-@contextmanager
-def _shown_progress() -> Iterator[Progress]:
-    from citewell.cli.progress import Bar
-
-    with Bar() as bar:
-        yield _BarProgress(bar)
 
 
 class _Fetch(click.Group):
@@ -195,6 +168,7 @@ def _from_service(
     library: Library,
     as_json: bool,
 ) -> None:
+    from citewell.cli.progress import TerminalProgress
     from citewell.fetch import SearchRequest, service
     from citewell.fetch.client import open_client
     from citewell.fetch.fetching import FetchResult, fetch, pages
@@ -208,7 +182,7 @@ def _from_service(
         raise CitewellError("nothing to fetch; pass words to search for, --author, --doi or --doi-file")
     if (since is not None or before is not None) and not (request.query or request.author):
         raise CitewellError("--since and --before narrow a search; pass words or --author as well")
-    with _shown_progress() as progress:
+    with TerminalProgress() as progress:
         if provider.SITE.contact and not email:
             progress.message(f"{provider.SITE.title} asks for a contact address; set --email or $CITEWELL_EMAIL")
         with open_client(provider.SITE, email, url, interval, max_age, refresh, progress.message) as client:
@@ -274,7 +248,7 @@ def _done(result: FetchResult, title: str, library: Library, vectors: bool, as_j
     else:
         _report(result, title, library)
     if vectors and result.new_papers and started_encoding(library) and not as_json:
-        click.echo("vectors are being made in the background; 'citewell library info' shows how far they are")
+        click.echo("Vectors are being computed in the background; 'citewell library info' shows their progress.")
     if not result.papers and (result.missing or result.skipped):
         sys.exit(1)
 
@@ -328,12 +302,13 @@ def _zotero(
 
         citewell fetch zotero --collection "Thesis/Chapter 2"
     """
+    from citewell.cli.progress import TerminalProgress
     from citewell.fetch.fetching import FetchResult, add_pages
 
     if (api or url) and path:
         raise CitewellError("--api uses the running Zotero; pass --api or PATH, not both")
     result = FetchResult("zotero")
-    with _shown_progress() as progress:
+    with TerminalProgress() as progress:
         progress.start("fetching from Zotero", None, "papers")
         source = _from_api(url, collection, tag) if api or url else _from_file(path, collection, tag)
         if dry_run:

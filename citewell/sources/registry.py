@@ -7,7 +7,6 @@ package cannot be imported or fails, one line in the log names it, and the other
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
@@ -22,8 +21,6 @@ DEFAULT_PRIORITY = 0
 """The priority of a reader without one: lower than that of every reader of citewell."""
 
 Record = Paper | Context | Problem
-
-_log = logging.getLogger(__name__)
 
 
 class Reader(Protocol):
@@ -64,13 +61,19 @@ def _loaded(path: tuple[str, ...]) -> tuple[tuple[str, Reader], ...]:
         try:
             loaded.append((name, _load(plugin)))
         except PluginError as error:
-            _log.warning("citewell: %s", error)
+            _warn(error)
     return tuple(sorted(loaded, key=lambda item: (-priority(item[1]), item[0])))
 
 
 def priority(reader: Reader) -> int:
     """The priority of a reader; higher comes first."""
     return cast(int, getattr(reader, "PRIORITY", DEFAULT_PRIORITY))
+
+
+def _warn(error: PluginError) -> None:
+    import logging
+
+    logging.getLogger(__name__).warning("citewell: %s", error)
 
 
 def _load(plugin: Plugin) -> Reader:
@@ -98,7 +101,7 @@ class _Guarded:
         try:
             return bool(self._reader.matches(head))
         except Exception as error:
-            _log.warning("citewell: %s", self._plugin.error(error))
+            _warn(self._plugin.error(error))
             return False
 
     def read(self, source: Source) -> Iterator[Record]:

@@ -66,7 +66,7 @@ def test_threads_that_meet_the_same_new_words_agree() -> None:
 
 
 def test_the_word_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(analysis, "_MOST_REMEMBERED", 100)
+    monkeypatch.setattr(analysis, "_MAX_CACHED", 100)
     for number in range(20):
         assert len(terms(" ".join(f"many{number}times{each}" for each in range(50)))) == 50
     assert len(analysis._query_vocabulary().hash_of) <= 150
