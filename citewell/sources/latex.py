@@ -11,13 +11,13 @@ import re
 from functools import lru_cache
 
 from citewell.sources.clean import text
-from citewell.text.accents import with_accent
+from citewell.text.accents import LETTER_ACCENTS, SIGN_ACCENTS, with_accent
 
 _HREF = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _COMMAND = re.compile(
-    r"""\\(?:
-        (?P<accent>["'`^~=.]|[uvHcdbkr](?![A-Za-z]))\s*
-            (?:\{\s*(?P<inside>\\[ij](?![A-Za-z])|[^\W\d_]|)\s*\}|(?P<next>\\[ij](?![A-Za-z])|[^\W\d_]))
+    rf"""\\(?:
+        (?P<accent>[{SIGN_ACCENTS}]|[{LETTER_ACCENTS}](?![A-Za-z]))\s*
+            (?:\{{\s*(?P<inside>\\[ij](?![A-Za-z])|[^\W\d_]|)\s*\}}|(?P<next>\\[ij](?![A-Za-z])|[^\W\d_]))
       | (?P<word>[A-Za-z]+)\*?[ \t\n]*
       | (?P<symbol>.)
     )""",
