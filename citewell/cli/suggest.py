@@ -15,14 +15,12 @@ from citewell.library.library import Library
 from citewell.papers import TARGET_MARK, Query
 from citewell.pipeline.registry import DEFAULT, pipeline
 from citewell.pipeline.results import Results
-from citewell.progress import Progress
 from citewell.text.citation_contexts import shorten_context
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from citewell.cli.progress import Bar
     from citewell.draft.manuscript import Manuscript
     from citewell.draft.queries import DraftQuery
 
@@ -114,7 +112,7 @@ def command(
         answers: list[Answer] = [(None, pipeline(name).suggest(library, query, size))]
     else:
         from citewell.cli.apply import accept
-        from citewell.cli.progress import Bar
+        from citewell.cli.progress import TerminalProgress
         from citewell.draft.manuscript import Manuscript
 
         if title or abstract or context or topic:
@@ -125,23 +123,10 @@ def command(
         if choices or add or write:
             accept(manuscript, choices, add, name, write, as_json, fields)
             return
-        with Bar() as bar:
-            answers = [(place, results) for place, results in manuscript.suggest(name, size, task, _Shown(bar), **fields)]
+        with TerminalProgress() as progress:
+            answers = [(place, results) for place, results in manuscript.suggest(name, size, task, progress, **fields)]
     tell(dict.fromkeys(note for _, results in answers for note in results.notes))
     _print(answers, manuscript, "json" if as_json else format, explain)
-
-
-class _Shown(Progress):
-    """The progress of a draft's places in a bar."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-
-    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
-        self._bar.asking(total or 0)
-
-    def advance(self, count: int = 1) -> None:
-        self._bar.asked(count)
 
 
 def _query(title: str, abstract: str, context: str, topic: str, fields: dict[str, Any]) -> Query:
@@ -228,7 +213,7 @@ def _table(results: Results, explain: bool) -> Table:
         lines += [Text(f"“{shorten_context(sentence.text, _MAX_QUOTE)}”", style="italic") for sentence in each.sentences]
         if explain:
             details = [reason.text for reason in each.reasons if reason.detail]
-            lines += [Text(line, style="dim") for line in (*details, f"score: {each.score:.4f}")]
+            lines += [Text(line, style="dim") for line in (*details, f"Score: {each.score:.4f}.")]
         table.add_row(str(each.rank), paper, Text("\n").join(lines))
     return table
 

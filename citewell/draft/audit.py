@@ -122,8 +122,8 @@ def claim_query(finding: Finding, draft: Draft, known: Sequence[str]) -> Query:
 
 
 def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:
-    passages = [SentenceBlock([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
-    for paragraph, scores in zip(draft.paragraphs, model.scores(passages), strict=True):
+    blocks = [SentenceBlock([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
+    for paragraph, scores in zip(draft.paragraphs, model.scores(blocks), strict=True):
         if is_uncited_section(paragraph.section):
             continue
         for at, (sentence, score) in enumerate(zip(paragraph.sentences, scores.tolist(), strict=True)):

@@ -172,7 +172,7 @@ def test_missing_files_are_reported(library: Path, draft: Path) -> None:
 def test_features_and_scores_are_shown_only_under_explain(library: Path) -> None:
     query = ("suggest", "--context", "topic models such as latent Dirichlet allocation [?]", "-k", 1, "--library", library)
     plain, explained = (citewell(*query, *flags).stdout for flags in ((), ("--explain",)))
-    assert "score:" not in plain and "score:" in explained
+    assert "Score:" not in plain and "Score:" in explained
     assert len(explained.splitlines()) > len(plain.splitlines())
     results = json.loads(citewell(*query, "--json").stdout)
     assert isinstance(results["notes"], list) and any(reason["detail"] for reason in results["suggestions"][0]["reasons"])

@@ -18,6 +18,7 @@ TEX = r"""\documentclass{article}
 \title{Counting boats from a pier}
 \section{Introduction}
 Boats were first counted in the harbour~\cite{harbour,nobody}. Gulls as a source of error, by their wings~\cite{}.
+
 Tides move the boats~[?].
 
 This paragraph about the counting of boats from piers cites nothing.
@@ -38,7 +39,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_attributes_of_a_manuscript(path: Path, tiny: Library) -> None:
     manuscript = Manuscript(str(path), tiny)
-    assert [gap.place.line for gap in manuscript.gaps] == [5, 6]
+    assert [gap.place.line for gap in manuscript.gaps] == [5, 7]
     assert manuscript.cited == {"harbour": "harbour", "nobody": None} and manuscript.known == ["harbour"]
     assert manuscript.notes == [] and manuscript.bib == path.with_name("refs.bib")
     assert "2 gaps, 2 cited works (1 in the library)" in repr(manuscript)
@@ -95,7 +96,7 @@ def test_check_reports_findings_and_notes(path: Path, tiny: Library) -> None:
 
 def test_mistakes(path: Path, tiny: Library) -> None:
     manuscript = Manuscript(path, tiny)
-    for choice, message in (("3", "has no gap 3; it has 2 gaps"), ("x", "GAP#RANK"), ("1=nowhere", "no paper is called")):
+    for choice, message in (("3", "has no gap 3; it has 2 gaps"), ("x", "GAP#RANK"), ("1=nowhere", "has no paper")):
         with pytest.raises(CitewellError, match=message):
             manuscript.accept(choice, pipeline="bm25")
     with pytest.raises(CitewellError, match="need a library"):
