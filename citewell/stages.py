@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from citewell.expand.links import Links
 from citewell.expand.navigate import Navigate
-from citewell.fuse.ensemble import Ensemble
+from citewell.fuse.ensemble import ScoreEnsemble
 from citewell.fuse.ltr import LTR
 from citewell.fuse.reciprocal_rank import ReciprocalRank
 from citewell.fuse.semi_genetic import SemiGenetic
@@ -37,13 +37,13 @@ __all__ = [
     "ContextSimilarity",
     "Dense",
     "EnhancedContext",
-    "Ensemble",
     "JointSnippets",
     "Links",
     "Navigate",
     "PaperEmbeddings",
     "ReciprocalRank",
     "Rerank",
+    "ScoreEnsemble",
     "SemiGenetic",
     "Semiser",
     "SemiserSentences",

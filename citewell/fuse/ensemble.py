@@ -21,7 +21,7 @@ _COMBINE = {"sum": np.add, "max": np.maximum}
 
 
 @dataclass(frozen=True)
-class Ensemble(Fusion):
+class ScoreEnsemble(Fusion):
     """The sum or the maximum of the scores of pipelines that can score any paper."""
 
     of: tuple[Component, ...]
