@@ -13,7 +13,16 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from citewell.evaluate.claims import Marked, articles, average_precision, cued, measured, passages, thought, threshold_for
+from citewell.evaluate.claims import (
+    LabelledPassage,
+    articles,
+    average_precision,
+    count_cues,
+    passages,
+    precision_recall_f1,
+    score_passages,
+    threshold_for,
+)
 from citewell.evaluate.sets import DataSet
 from citewell.models.claims import KINDS, Claims, load, section_kind
 from citewell.text.citation_removal import has_citation, has_integral_citation
@@ -53,7 +62,7 @@ def _whole(dataset: DataSet, folder: Path) -> None:
     _report(load(), found)
 
 
-def _left_out(found: Sequence[Marked]) -> str:
+def _left_out(found: Sequence[LabelledPassage]) -> str:
     texts = [(text, ok) for each in found for text, ok in zip(each.passage.sentences, each.judged, strict=True)]
     words = sum(has_integral_citation(text) for text, _ in texts)
     cite = sum(has_citation(text) for text, _ in texts)
@@ -61,7 +70,7 @@ def _left_out(found: Sequence[Marked]) -> str:
     return f"{len(texts):,} sentences of which {count:,} count; of {cite:,} that cite {words:,} need the mark as a word"
 
 
-def _report(model: Claims, found: Sequence[Marked]) -> None:
+def _report(model: Claims, found: Sequence[LabelledPassage]) -> None:
     print("| section | sentences | that cite | who tells | AP | P | R | F1 |\n|---|---:|---:|---|---:|---:|---:|---:|")
     groups = {"all": list(found)}
     for kind in KINDS:
@@ -71,11 +80,11 @@ def _report(model: Claims, found: Sequence[Marked]) -> None:
             _rows(model, name, group)
 
 
-def _rows(model: Claims, name: str, group: Sequence[Marked]) -> None:
-    cites, scores = thought(model, group)
-    cues = cued(group)
+def _rows(model: Claims, name: str, group: Sequence[LabelledPassage]) -> None:
+    cites, scores = score_passages(model, group)
+    cues = count_cues(group)
     limits = model.thresholds
-    as_precise = threshold_for(cites, scores, measured(cites, cues, 1.0)["P"])
+    as_precise = threshold_for(cites, scores, precision_recall_f1(cites, cues, 1.0)["P"])
     for who, values, threshold in (
         ("every sentence", cues, 0.0),
         ("cue words", cues, 1.0),
@@ -85,7 +94,7 @@ def _rows(model: Claims, name: str, group: Sequence[Marked]) -> None:
     ):
         if name != "all" and who in ("every sentence", "model, as precise as cue words"):
             continue
-        shown = measured(cites, values, threshold)
+        shown = precision_recall_f1(cites, values, threshold)
         average = cites.mean() if who == "every sentence" else average_precision(cites, values)
         figures = " | ".join(f"{value:.3f}" for value in (average, *shown.values()))
         print(f"| {name} | {len(cites):,} | {cites.mean():.3f} | {who} | {figures} |")

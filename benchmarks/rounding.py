@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from citewell.cli.progress import Bar
+from citewell.cli.progress import TerminalProgress
 from citewell.evaluate.evaluation import Evaluation
 from citewell.models.bert_onnx import CONFIG, WEIGHTS, convert
 from citewell.models.inputs import FILE as BUDGETS
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--split", default="dev", choices=("dev", "test"))
     parser.add_argument("--sample", type=int, default=1000)
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as models, tempfile.TemporaryDirectory() as scratch, Bar() as bar:
+    with tempfile.TemporaryDirectory() as models, tempfile.TemporaryDirectory() as scratch, TerminalProgress() as progress:
         os.environ["CITEWELL_MODELS"] = models
         weights = _unrounded(given.weights, Path(scratch)) if (given.weights / MODEL).is_file() else given.weights
         for form in FORMS:
@@ -48,7 +48,7 @@ def main() -> None:
             for kept in (BUDGETS, TOKENIZER):
                 shutil.copyfile(given.weights / kept, folder / kept)
             convert(weights, folder / MODEL, quantised=form == "int8")
-        evaluation = Evaluation(given.set, given.task, given.split, given.sample, progress=bar)
+        evaluation = Evaluation(given.set, given.task, given.split, given.sample, progress=progress)
         systems = [Pipeline(form, "", (Dense(form, "own+cited"),)) for form in FORMS]
         outcomes = evaluation.run(systems).outcomes
     for outcome in outcomes:

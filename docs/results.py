@@ -16,7 +16,7 @@ from typing import Any
 import click
 import msgspec
 
-from citewell.cli.progress import Bar
+from citewell.cli.progress import TerminalProgress
 from citewell.cli.reproduce import available_sets
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
@@ -169,14 +169,14 @@ def _is_suitable(name: str, task: str) -> bool:
 def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipelines: list[str]) -> dict[str, Any]:
     click.echo(key, err=True)
     sample = SMALL_SAMPLE if "best" in pipelines else SAMPLE
-    with Bar() as bar:
+    with TerminalProgress() as progress:
         evaluation = Evaluation(
             folder,
             task,
             sample=sample,
             distractors=rules.get("distractors", False),
             with_bibliography=rules.get("with_bibliography", False),
-            progress=bar,
+            progress=progress,
             train=train_missing,
         )
         timed = task != "evidence" and evaluation.timeline.split.links_until is not None
@@ -195,8 +195,8 @@ def _store_runs(folders: list[Path], names: tuple[str, ...], tasks: tuple[str, .
     if len(names) != 1 or len(tasks) != 1 or not part or names[0] not in known:
         raise CitewellError("name the set and the task of the runs, and their table: --set, --task, --table")
     files = sorted(runs.glob("*.run"), key=lambda path: path.stem)
-    with Bar() as bar:
-        evaluation = Evaluation(known[names[0]], tasks[0], sample=SMALL_SAMPLE, progress=bar, train=train_missing)
+    with TerminalProgress() as progress:
+        evaluation = Evaluation(known[names[0]], tasks[0], sample=SMALL_SAMPLE, progress=progress, train=train_missing)
         report = evaluation.report([BASELINE], files, baseline=BASELINE, by_citations=True)
     listed = "".join(f" --run {path.name}" for path in files)
     command = f"citewell evaluate {known[names[0]]} --task {tasks[0]} --sample {SMALL_SAMPLE} --by-citations"
@@ -206,8 +206,8 @@ def _store_runs(folders: list[Path], names: tuple[str, ...], tasks: tuple[str, .
 
 def _tuned(folder: Path) -> dict[str, Any]:
     """The two parameters of BM25 on dev, as a grid and as a heat map."""
-    with Bar() as bar:
-        evaluation = Evaluation(folder, "local", "dev", TUNING_SAMPLE, progress=bar, train=train_missing)
+    with TerminalProgress() as progress:
+        evaluation = Evaluation(folder, "local", "dev", TUNING_SAMPLE, progress=progress, train=train_missing)
         tuning = tune(evaluation, "bm25", parse_grid(GRID), "R@1000")
     name = evaluation.dataset.name
     click.echo(f"{name} · tuning", err=True)
@@ -227,9 +227,9 @@ def _tuned(folder: Path) -> dict[str, Any]:
 
 def _navigated(folder: Path) -> dict[str, Any]:
     """How many papers to start from (kd; kd + kc = 1000), and the effect of each further round, on dev."""
-    with Bar() as bar:
+    with TerminalProgress() as progress:
         evaluation = Evaluation(
-            folder, "global", "dev", TUNING_SAMPLE, measures=ROUNDS_SHOWN, progress=bar, train=train_missing
+            folder, "global", "dev", TUNING_SAMPLE, measures=ROUNDS_SHOWN, progress=progress, train=train_missing
         )
         swept = tune(evaluation, "navigate", parse_grid([STARTS]), "R@1000")
         report = evaluation.report(list(ROUNDS), baseline=BASELINE)

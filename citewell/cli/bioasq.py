@@ -53,7 +53,7 @@ def answer(questions: Path, library: Library, name: str, out: Path, size: int) -
     \b
         citewell bioasq answer BioASQ-task8bPhaseA-testset1 --library pubmed --out run.json
     """
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.evaluate import bioasq
     from citewell.evaluate.bioasq_answers import Answering
 
@@ -62,11 +62,11 @@ def answer(questions: Path, library: Library, name: str, out: Path, size: int) -
     warn(library)
     out.parent.mkdir(parents=True, exist_ok=True)
     answers, run = Answering(library, chosen, size), []
-    with Bar() as bar:
-        bar.start("answering questions", len(test), "questions")
+    with TerminalProgress() as progress:
+        progress.start("answering questions", len(test), "questions")
         for question in test:
             run.append(answers.answer(question))
-            bar.advance()
+            progress.advance()
     bioasq.write(out, run)
     tell(chosen.notes(library))
     if answers.without_pubmed_id:

@@ -79,17 +79,17 @@ def command(
         citewell evaluate data/cs --task local --pipeline bm25 --run other-system.txt
     """
     extras.require("ir_measures", *(["matplotlib"] if plots else []))
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.evaluate.evaluation import Evaluation
     from citewell.evaluate.files import Files, write_report
     from citewell.evaluate.report import print_report
     from citewell.train.training import train_missing
 
     with ExitStack() as stack:
-        bar = stack.enter_context(Bar())
+        progress = stack.enter_context(TerminalProgress())
         files = stack.enter_context(Files(out)) if out else None
         evaluation = Evaluation(
-            folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, bar, train_missing
+            folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, progress, train_missing
         )
         systems = list(dict.fromkeys(names)) or ([] if runs else [DEFAULT])
         report = evaluation.report(systems, runs, baseline, files, by_citations)

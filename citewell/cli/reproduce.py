@@ -32,15 +32,15 @@ def command(study: str, sets: tuple[Path, ...], sample: int, everything: bool, s
 
         citewell reproduce hybridcite2020 data/cs data/elife
     """
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.evaluate.reproduce import as_json as described
     from citewell.evaluate.reproduce import print_study, reproduce
     from citewell.train.training import can_train, train_missing
 
     content = studies.load(study)
     size = None if everything else sample
-    with Bar() as bar:
-        tables = reproduce(content, sets or available_sets(), size, seed, bar, train_missing, can_train)
+    with TerminalProgress() as progress:
+        tables = reproduce(content, sets or available_sets(), size, seed, progress, train_missing, can_train)
     if as_json:
         print_json(described(study, content, tables, size, seed))
     else:

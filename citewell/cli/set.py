@@ -48,11 +48,11 @@ def make(
         citewell set make my-set --library my-papers --name my-set
         citewell set make train --library big --name train --without data/cs --without data/elife
     """
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.evaluate.build_set import make
 
-    with library, Bar() as bar:
-        made = make(library, folder, name, about, without, citing_only, bar)
+    with library, TerminalProgress() as progress:
+        made = make(library, folder, name, about, without, citing_only, progress)
     for path, count in made.problems.items():
         print(f"citewell: {count:,} lines of {path} could not be read; papers on them may be in the new set", file=sys.stderr)
     if as_json:

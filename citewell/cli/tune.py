@@ -56,7 +56,7 @@ def command(
         citewell tune data/cs --pipeline bm25-contexts --task local --grid k1=1,2,3 --measure R@10 --sample 2000
     """
     extras.require("ir_measures", *(["matplotlib"] if plot else []))
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.evaluate.evaluation import Evaluation
     from citewell.evaluate.sets import DataSet
     from citewell.evaluate.tuning import parse_grid, tune
@@ -66,8 +66,8 @@ def command(
     if plot and len(chosen) != 2:
         raise click.UsageError("a heat map needs exactly two parameters in --grid")
     task = task or DataSet.open(folder).tasks[0]
-    with Bar() as bar:
-        evaluation = Evaluation(folder, task, "dev", sample, seed, distractors, progress=bar, train=train_missing)
+    with TerminalProgress() as progress:
+        evaluation = Evaluation(folder, task, "dev", sample, seed, distractors, progress=progress, train=train_missing)
         tuning = tune(evaluation, name, chosen, measure)
     heading = f"{evaluation.dataset.name} · {task} · dev · {tuning.queries:,} queries · {name} · {measure}"
     if plot:

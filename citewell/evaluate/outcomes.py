@@ -26,14 +26,6 @@ from citewell.progress import SILENT, Progress
 _BATCH = 200
 
 
-class Watcher(Protocol):
-    """Receives the progress of work on queries."""
-
-    def asking(self, questions: int) -> None: ...
-
-    def asked(self, questions: int) -> None: ...
-
-
 class Listener(Protocol):
     """Receives the judgements and the rankings of every system as they are made."""
 

@@ -142,19 +142,12 @@ class SetLibraries:
 
     def _build(self, library: Library, cutoff: Cutoff) -> None:
         dataset = self._timeline.dataset
-        year = f" of {cutoff.papers // 10_000}" if cutoff.links is not None else ""
+        year = f" {cutoff.papers // 10_000}" if cutoff.links is not None else ""
+        progress = _BuildProgress(self._progress, f"library of {dataset.name}{year}", dataset.records(self._distractors))
         self.steps += 1
-        self._progress.start(f"building the library of {dataset.name}{year}", dataset.records(self._distractors), "records")
         with library:
-            library.take(self._records(cutoff))
-        self._progress.finish()
-
-    def _records(self, cutoff: Cutoff) -> Iterator[Paper | Context]:
-        """The papers and contexts of a library, counted as progress."""
-        for records in (self._timeline.papers(cutoff), self._timeline.contexts(cutoff)):
-            for record in records:
-                self._progress.advance()
-                yield record
+            library.take(_records(self._timeline, cutoff), progress)
+        progress.finish()
 
     def _of_year(self, year: int) -> list[tuple[int, Paper]]:
         """The papers of one year by date; those without a day come first."""
@@ -168,6 +161,36 @@ class SetLibraries:
         years = f"{cutoff.papers // 10_000}-links-{cutoff.links}" if cutoff.links is not None else "whole"
         wide = "-distractors" if self._distractors else ""
         return f"{safe_name(self._timeline.dataset.name)}-{years}{wide}-{self._digest}-{rules}"
+
+
+class _BuildProgress(Progress):
+    """The progress of building a library: names it in each step, and knows how many records it is made from."""
+
+    def __init__(self, progress: Progress, name: str, records: int) -> None:
+        self._progress = progress
+        self._name = name
+        self._records = records
+
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
+        known = self._records if total is None and unit == "records" else total
+        self._progress.start(f"{self._name}: {step}", known, unit)
+
+    def advance(self, count: int = 1) -> None:
+        self._progress.advance(count)
+
+    def update(self, done: int, total: int | None = None) -> None:
+        self._progress.update(done, total)
+
+    def finish(self) -> None:
+        self._progress.finish()
+
+    def message(self, line: str) -> None:
+        self._progress.message(line)
+
+
+def _records(timeline: Timeline, cutoff: Cutoff) -> Iterator[Paper | Context]:
+    yield from timeline.papers(cutoff)
+    yield from timeline.contexts(cutoff)
 
 
 class _Growing:

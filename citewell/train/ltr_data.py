@@ -32,6 +32,7 @@ from citewell.train.card import CARD, LICENCE, write_json
 from citewell.train.fingerprints import fingerprint
 from citewell.train.ltr import Examples, FeatureDropout, collect, hold_out, measure, train_trees, write
 from citewell.train.recipe import LtrRecipe
+from citewell.train.training import train_missing
 
 EXAMPLES = "examples"
 HELD_OUT, ENSEMBLE = "held-out queries with a relevant candidate", "ensemble"
@@ -111,7 +112,7 @@ class LtrTraining:
         path = self.out / EXAMPLES / f"{task}-{key}.npz"
         if path.exists():
             return Examples.load(path)
-        evaluation = Evaluation(dataset.folder, task, "dev", recipe.sample, recipe.seed)
+        evaluation = Evaluation(dataset.folder, task, "dev", recipe.sample, recipe.seed, train=train_missing)
         has_queries = judged_queries(evaluation.timeline, task, needed=False)
         examples = collect(evaluation, self.stage, self.progress) if has_queries else None
         if examples is not None:

@@ -119,6 +119,7 @@ def make_command(folder: Path, inputs: Path, recipe: str, split: str, sample: in
     """Write the inputs for the queries of the set in FOLDER."""
     from citewell.train.from_sets import base_folder
     from citewell.train.recipe import PackRecipe, load_recipe
+    from citewell.train.training import train_missing
 
     chosen = load_recipe(recipe)
     if not isinstance(chosen, PackRecipe) or not chosen.shape:
@@ -126,7 +127,7 @@ def make_command(folder: Path, inputs: Path, recipe: str, split: str, sample: in
             f"the recipe {recipe!r} is not for an enhanced-context model; name one that begins with 'medic-text'"
         )
     shape = Shape(**{**chosen.shape, "kernels": tuple(chosen.shape.get("kernels", Shape.kernels))})
-    evaluation = Evaluation(folder, "local", split, sample, seed)
+    evaluation = Evaluation(folder, "local", split, sample, seed, train=train_missing)
     save(
         collect_inputs(
             evaluation, pipeline(options["first_stage"]), options["depth"], shape, base_folder(chosen, None), _Announced()

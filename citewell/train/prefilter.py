@@ -28,6 +28,7 @@ from citewell.progress import SILENT, Progress
 from citewell.train.packs import SPLITS, TASKS, Arrays, load, save
 from citewell.train.pairs import Source, read_source
 from citewell.train.sidecars import pack_fingerprint, sidecar_path
+from citewell.train.training import train_missing
 
 
 class PackQuery(NamedTuple):
@@ -84,7 +85,7 @@ def _set_files(
         progress.advance(sum(len(group) for date, group in by_date.items() if date not in missing))
         if not missing:
             continue
-        libraries = SetLibraries(Timeline(dataset, split))
+        libraries = SetLibraries(Timeline(dataset, split), train=train_missing)
         for runner, group in runners_by_date([each.judged for date in missing for each in by_date[date]], libraries, [chosen]):
             date = group[0].date
             save(_lists(runner, by_date[date], chosen, depth, numbers), files[date])

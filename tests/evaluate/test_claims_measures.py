@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from citewell.evaluate.claims import (
     average_precision,
     best_threshold,
-    cued,
-    measured,
-    of_sentences,
+    count_cues,
+    label_sentences,
     passages,
-    thought,
+    precision_recall_f1,
+    score_passages,
     threshold_for,
 )
 from citewell.evaluate.sets import DataSet
@@ -26,7 +26,7 @@ from tests.evaluate.small_set import small_set
 TEXT = "Earlier studies have counted boats from the air (reviewed in OTHERCIT ). We counted ours from the pier (Figure 1)."
 
 answers = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=30).filter(
-    lambda found: any(c for c, _ in found)
+    lambda labelled: any(c for c, _ in labelled)
 )
 
 
@@ -41,11 +41,11 @@ def slow_average_precision(cites: list[bool], scores: list[int]) -> float:
 
 
 @given(answers)
-def test_measures_agree_with_the_obvious_ones(found: list[tuple[bool, int]]) -> None:
-    cites, scores = np.array([cite for cite, _ in found]), np.array([score for _, score in found], float)
-    assert average_precision(cites, scores) == pytest.approx(slow_average_precision(*map(list, zip(*found, strict=True))))
-    best = max(measured(cites, scores, limit)["F1"] for limit in range(6))
-    assert measured(cites, scores, best_threshold(cites, scores))["F1"] == pytest.approx(best)
+def test_measures_agree_with_the_obvious_ones(labelled: list[tuple[bool, int]]) -> None:
+    cites, scores = np.array([cite for cite, _ in labelled]), np.array([score for _, score in labelled], float)
+    assert average_precision(cites, scores) == pytest.approx(slow_average_precision(*map(list, zip(*labelled, strict=True))))
+    best = max(precision_recall_f1(cites, scores, limit)["F1"] for limit in range(6))
+    assert precision_recall_f1(cites, scores, best_threshold(cites, scores))["F1"] == pytest.approx(best)
 
 
 def test_the_threshold_for_a_precision() -> None:
@@ -63,15 +63,15 @@ def test_first_sentences_and_other_years_do_not_count(tmp_path: Path) -> None:
         {"id": "b", "citing": "p2020-1", "cited": ["p2016-1"], "topic_sentence": "Gulls are counted too.", "text": TEXT},
     ]  # fmt: skip
     dataset = DataSet.open(made.write(tmp_path / "set"))
-    (found,) = passages(dataset, [2019])
-    assert found.judged.tolist() == [False, True, True]
-    assert found.cites.tolist() == [False, True, False]
-    assert (found.passage.section, found.year) == ("Introduction", 2019)
-    cites, scores = thought(load(), [found])
+    (passage,) = passages(dataset, [2019])
+    assert passage.judged.tolist() == [False, True, True]
+    assert passage.cites.tolist() == [False, True, False]
+    assert (passage.passage.section, passage.year) == ("Introduction", 2019)
+    cites, scores = score_passages(load(), [passage])
     assert cites.tolist() == [True, False]
     assert scores[0] > scores[1]
-    assert cued([found]).tolist() == [1.0, 0.0]
+    assert count_cues([passage]).tolist() == [1.0, 0.0]
 
 
 def test_a_passage_without_sentences() -> None:
-    assert cued([of_sentences([], "")]).tolist() == []
+    assert count_cues([label_sentences([], "")]).tolist() == []

@@ -120,9 +120,17 @@ def test_every_timed_query_has_a_request_of_its_own(folder: Path, monkeypatch: p
 def test_building_and_running_report_their_progress(folder: Path) -> None:
     progress = Recorder()
     experiment(folder, "local", ["bm25", "bm25-contexts"], sample=10, progress=progress)
-    building, running = progress.steps
-    assert building[0] == "building the library of small of 2020" and building[2] == "records" and building[3] > 60
+    storing, indexing, running = progress.steps
+    assert storing[0] == "library of small 2020: storing" and storing[2] == "records" and 60 < storing[3] <= storing[1]
+    assert indexing[:3] == ["library of small 2020: indexing", 60, "papers"] and indexing[3] > 0
     assert running == ["running queries", 20, "rankings", 20]
+
+
+def test_encoding_reports_its_progress(folder: Path) -> None:
+    progress = Recorder()
+    experiment(folder, "global", ["static-citewell"], sample=2, progress=progress)
+    encoding = [step for step in progress.steps if step[0].startswith("encoding with citewell")]
+    assert encoding and encoding[0][1:] == [60, "papers", 60]
 
 
 # -- optional packages, and what evaluate may import ----------------------------------------------------------------------

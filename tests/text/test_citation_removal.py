@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citewell.evaluate.claims import of_sentences
+from citewell.evaluate.claims import label_sentences
 from citewell.text.citation_removal import has_citation, has_integral_citation, remove_citations
 from citewell.text.sentences import split_sentences
 
@@ -99,7 +99,7 @@ def test_other_text_in_the_brackets_stays(cited: str, left: str) -> None:
 )
 def test_integral_citations(sentence: str) -> None:
     assert has_integral_citation(sentence)
-    assert not of_sentences([sentence], "").judged[0]
+    assert not label_sentences([sentence], "").judged[0]
 
 
 def test_citations_that_are_not_integral() -> None:
@@ -120,7 +120,7 @@ def elife() -> list[tuple[str, bool]]:
     with gzip.open(ELIFE / "paragraphs.jsonl.gz", "rt") as lines:
         for line in islice(lines, 0, 24_000, 12):
             sentences = split_sentences(json.loads(line)["text"])
-            passage = of_sentences(sentences, "")
+            passage = label_sentences(sentences, "")
             for sentence, cites, judged in zip(sentences, passage.cites, passage.judged, strict=True):
                 result += [(sentence, bool(cites))] if judged else []
     return result
