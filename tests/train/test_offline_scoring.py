@@ -63,7 +63,7 @@ def test_offline_scores_equal_those_of_the_served_model(
     )
     assert result.exit_code == 0, result.output
     served = Pipeline("served", "", (*first.stages, EnhancedContext(model=variant, depth=1000)))
-    ours, theirs = evaluation.run_systems([served], [run]).outcomes
+    ours, theirs = evaluation.run([served], [run]).outcomes
     assert ours.values["RR"] == pytest.approx(theirs.values["RR"]) and len(ours.values["RR"]) == 8
     assert ours.values["AP"] == pytest.approx(theirs.values["AP"]) and (ours.values["AP"] > 0).any()
     assert ours.values["R@10"] == pytest.approx(theirs.values["R@10"])
