@@ -108,7 +108,7 @@ class LTR(Fusion):
         shown = [number for number in papers if number in position]
         rows = trace.features.rows[[position[number] for number in shown]]
         # A missing feature is no reason, whatever the model makes of its absence.
-        shares = np.where(np.isnan(rows), 0.0, self._ensemble(request, trace.features).shares(rows))
+        shares = np.where(np.isnan(rows), 0.0, self._ensemble(request, trace.features).contributions(rows))
         contributions: dict[int, dict[str, float]] = {number: {} for number in shown}
         for number, row in zip(shown, shares, strict=True):
             for name, share in zip(trace.features.names, row.tolist(), strict=True):
@@ -140,9 +140,9 @@ class Ensemble:
     def scores(self, rows: Float64Array) -> Float64Array:
         return self._mean(lambda model: model.scores(rows))
 
-    def shares(self, rows: Float64Array) -> Float64Array:
+    def contributions(self, rows: Float64Array) -> Float64Array:
         """What each feature adds to the score of each row."""
-        return self._mean(lambda model: model.shares(rows))
+        return self._mean(lambda model: model.contributions(rows))
 
     def _mean(self, output: Callable[[Trees | Network], Float64Array]) -> Float64Array:
         """The weighted mean, so that scores have the same scale with a network as without one."""

@@ -64,8 +64,6 @@ class Network:
             contributions[:, column] = full - self._forward(without)
         return contributions
 
-    shares = contributions
-
     def inputs(self, rows: Float64Array) -> Float64Array:
         """The input of the first layer."""
         missing = np.isnan(rows)

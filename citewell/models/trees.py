@@ -79,8 +79,6 @@ class Trees:
             np.add.at(contributions, (owners[moved], self.feature[at[moved]]), self.value[below[moved]] - self.value[at[moved]])
             at = below
 
-    shares = contributions
-
     def _step(self, rows: Float64Array, at: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
         values = np.take_along_axis(rows, self.feature[at], axis=1)
         missing = np.isnan(values)

@@ -119,7 +119,7 @@ def test_what_nobody_knows_is_no_reason(library: Library, stage: LTR, tmp_path: 
     request = Request(LocalCollection(library), QUERY)
     trees = taught(stage, request, "shared authors", 1.0, tmp_path)
     papers, table = stage.candidate_features(request)
-    assert trees.shares(table.rows).any(), "the trees do something where nobody said who writes"
+    assert trees.contributions(table.rows).any(), "the trees do something where nobody said who writes"
     reasons = stage.explain(request, stage.retrieve(request), papers.tolist())
     assert not [reason for some in reasons.values() for reason in some if reason.kind == "features"]
 

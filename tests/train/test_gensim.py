@@ -112,7 +112,7 @@ def test_scores_of_lda_are_cosines_of_mixtures(small: Library) -> None:
     request = Request(LocalCollection(small), Query(title="ferry fog harbour", before=2019))
     ranking = pipeline("lda").rank(request)
     stage = LDA("lda")
-    gamma = stage._mixture(request, stage.arrays(request))
+    gamma = stage._mixture(request, stage._model(request))
     rows = np.searchsorted(model["papers"], ranking.papers)
     expected = [row @ gamma / np.linalg.norm(row) / np.linalg.norm(gamma) for row in model["docs"][rows].astype(float)]
     np.testing.assert_allclose(ranking.scores, expected, rtol=1e-5)

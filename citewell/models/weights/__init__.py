@@ -42,6 +42,3 @@ def _hash_samples(files: tuple[tuple[Path, int, int], ...]) -> str:
                 file.seek(at * max(0, size - _SAMPLE) // max(1, _SAMPLES - 1))
                 digest.update(file.read(_SAMPLE))
     return digest.hexdigest()
-
-
-version = fingerprint
