@@ -185,7 +185,7 @@ class Distillation:
             return loss
         with torch.no_grad():
             teacher.model.eval()
-            # Contexts must not contain the query itself: papers are read as of the query's year, encoded anew for each batch.
+            # Contexts must not contain the query itself: papers are read as of the query's year, encoded again for each batch.
             teacher_scores = self._query_vectors[batch.queries] @ teacher.encode(batch.papers_of(teacher.texts)).T
         return loss + self._share * losses.distillation(scores, teacher_scores, temperature)
 
