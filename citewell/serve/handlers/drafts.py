@@ -17,25 +17,25 @@ from citewell.serve.handlers.suggest import paper_number
 from citewell.serve.handlers.uploads import read_upload
 
 
-def draft(library: Library, parameters: Parameters, attached: bytes = b"") -> object:
+def draft(library: Library, parameters: Parameters, body: bytes = b"") -> object:
     """The structure of a text: paragraphs, citations, gaps, bibliography."""
     return _structure(_manuscript(library, parameters))
 
 
-def draft_file(library: Library, parameters: Parameters, attached: bytes = b"") -> object:
+def draft_file(library: Library, parameters: Parameters, body: bytes = b"") -> object:
     """The structure of a file, and the text that its places refer to."""
-    manuscript = Manuscript.from_draft(read_upload(parameters["name"], attached), library)
+    manuscript = Manuscript.from_draft(read_upload(parameters["name"], body), library)
     sources = manuscript.draft.sources
     included = {name: text for name, text in sources.items() if name}
     return {**_structure(manuscript), "text": sources.get("", ""), "files": included}
 
 
-def check(library: Library, parameters: Parameters, attached: bytes = b"") -> object:
+def check(library: Library, parameters: Parameters, body: bytes = b"") -> object:
     """The same as ``citewell check --json``."""
     return _manuscript(library, parameters).check().to_json()
 
 
-def accept(library: Library, parameters: Parameters, attached: bytes = b"") -> object:
+def accept(library: Library, parameters: Parameters, body: bytes = b"") -> object:
     """The text with citations inserted, and the bibliography with the entries that they need."""
     choices = parameters["choices"]
     ids = {name: paper_number(library, name) for choice in choices for name in choice["ids"]}
