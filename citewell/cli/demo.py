@@ -7,12 +7,7 @@ from pathlib import Path
 
 import click
 
-from citewell import demo
 from citewell.cli.options import json_option, print_json
-from citewell.cli.suggest import answers_as_json, print_tables
-from citewell.draft.manuscript import Manuscript
-from citewell.library.library import Library
-from citewell.pipeline.registry import pipeline
 
 
 @click.command("demo")
@@ -30,6 +25,12 @@ def command(folder: Path, size: int, as_json: bool) -> None:
 
     The library contains the literature on citation recommendation.
     """
+    from citewell import demo
+    from citewell.cli.suggest import answers_as_json, print_tables
+    from citewell.draft.manuscript import Manuscript
+    from citewell.library.library import Library
+    from citewell.pipeline.registry import pipeline
+
     draft = folder / "draft.tex"
     library = Library(folder / "library")
     outcome = library.add([demo.path("library.jsonl")])
