@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
-from citewell.library.add import Progress as FormerNames
 from citewell.progress import Progress
 
 _LINE_SECONDS = 10.0
@@ -143,32 +142,3 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-class Bar(TerminalProgress, FormerNames):
-    """`TerminalProgress` with the former method names, for callers that still use them."""
-
-    def __enter__(self) -> Bar:
-        super().__enter__()
-        return self
-
-    def asking(self, questions: int) -> None:
-        self.start("running", questions, "queries")
-
-    def asked(self, questions: int) -> None:
-        self.advance(questions)
-
-    def fetching(self, service: str) -> None:
-        self.start(f"fetching from {service}", None, "papers")
-
-    def fetched(self, papers: int, total: int | None) -> None:
-        self.update(papers, total)
-
-    def say(self, line: str) -> None:
-        self.message(line)
-
-    def training(self, steps: int) -> None:
-        self.start("training", max(1, steps), "steps")
-
-    def trained(self, steps: int) -> None:
-        self.advance(steps)

@@ -107,10 +107,10 @@ def _required(out: Path | None) -> Path:
 
 
 def _train_on_library(recipe: LibraryRecipe, library: Library, as_json: bool) -> None:
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.train.training import train
 
-    with library, Bar() as bar:
+    with library, TerminalProgress() as bar:
         about = train(library, recipe, bar)
     if as_json:
         print_json(about)
@@ -122,13 +122,13 @@ def _train_on_library(recipe: LibraryRecipe, library: Library, as_json: bool) ->
 
 
 def _write_pack(recipe: PackRecipe, sets: tuple[Path, ...], pack: Path | None, encoder: Path | None, as_json: bool) -> None:
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.train.from_sets import describe_pack, load_or_pack
     from citewell.train.sidecars import make_sidecars
 
     if pack is None:
         raise CitewellError("name the file for the training data: --pack FILE")
-    with Bar() as bar:
+    with TerminalProgress() as bar:
         packed = load_or_pack(pack, recipe, sets, encoder, bar)
         sidecars = make_sidecars(packed, sets, msgspec.to_builtins(recipe), bar) if sets else []
         about = {**describe_pack(packed), "sidecars": list(map(str, sidecars))}
@@ -150,10 +150,10 @@ def _train_on_sets(
     device: str,
     as_json: bool,
 ) -> None:
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.train.from_sets import train
 
-    with Bar() as bar:
+    with TerminalProgress() as bar:
         about = train(recipe, sets, out, pack, encoder, device, bar)
     _print_dev(about, as_json)
 
@@ -161,10 +161,10 @@ def _train_on_sets(
 def _train_on_evidence(
     recipe: EvidenceRecipe, sets: tuple[Path, ...], out: Path, pack: Path | None, device: str, as_json: bool
 ) -> None:
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.train.from_evidence import train
 
-    with Bar() as bar:
+    with TerminalProgress() as bar:
         about = train(recipe, sets, out, pack, device, bar)
     _print_dev(about, as_json)
 
@@ -179,10 +179,10 @@ def _print_dev(about: dict[str, Any], as_json: bool) -> None:
 
 
 def _train_ltr(recipe: LtrRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.train.ltr_data import figures, train
 
-    with Bar() as bar:
+    with TerminalProgress() as bar:
         about = train(recipe, sets, out, bar)
     if as_json:
         print_json(about)
@@ -193,10 +193,10 @@ def _train_ltr(recipe: LtrRecipe, sets: tuple[Path, ...], out: Path, as_json: bo
 
 
 def _train_claims(recipe: ClaimsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
-    from citewell.cli.progress import Bar
+    from citewell.cli.progress import TerminalProgress
     from citewell.train.claims import train
 
-    with Bar() as bar:
+    with TerminalProgress() as bar:
         about = train(recipe, sets, out, bar)
     _print_dev(about, as_json)
 

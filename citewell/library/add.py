@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 
-from citewell import progress as reports
 from citewell.errors import CitewellError
 from citewell.library.index.indexer import Indexer
 from citewell.library.store.intake import Intake
 from citewell.library.store.schema import transaction
 from citewell.papers import Context, Paper, Problem
+from citewell.progress import Progress
 from citewell.sources import InputError, Source, find_reader
 
 _BATCH_RECORDS = 4096
@@ -54,24 +54,6 @@ class Outcome:
         self.skipped += 1
         if len(self.problems) < _LISTED_PROBLEMS:
             self.problems.append(Skipped(str(file), line, reason))
-
-
-class Progress(reports.Progress):
-    """Progress with the former method names, for callers that still use them."""
-
-    def total(self, size: int) -> None:
-        self.start("reading", max(1, size), "bytes")
-
-    def reading(self, file: str) -> None: ...
-
-    def read(self, position: int, records: int) -> None:
-        self.update(position)
-
-    def indexing(self, papers: int) -> None:
-        self.start("indexing", papers, "papers")
-
-    def indexed(self, papers: int) -> None:
-        self.advance(papers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +94,7 @@ def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
 class Adding:
     """One add in progress; needs the library's lock."""
 
-    def __init__(self, db: sqlite3.Connection, indexer: Indexer, progress: reports.Progress) -> None:
+    def __init__(self, db: sqlite3.Connection, indexer: Indexer, progress: Progress) -> None:
         self._db = db
         self._indexer = indexer
         self._progress = progress

@@ -116,21 +116,19 @@ class Library:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def add(
-        self, paths: Iterable[str | os.PathLike[str]], progress: Progress | None = None, distractors: bool = False
-    ) -> Outcome:
+    def add(self, paths: Iterable[str | os.PathLike[str]], progress: Progress = SILENT, distractors: bool = False) -> Outcome:
         """Add files, folders and data sets; returns what was added and what was skipped."""
         files = input_files([Path(path) for path in paths], distractors)
         with self._writing() as (db, indexer):
-            adding = Adding(db, indexer, progress or SILENT)
+            adding = Adding(db, indexer, progress)
             adding.files(files)
             adding.index()
             return adding.outcome
 
-    def take(self, records: Iterable[Paper | Context], progress: Progress | None = None) -> Outcome:
+    def take(self, records: Iterable[Paper | Context], progress: Progress = SILENT) -> Outcome:
         """Add records made by a program."""
         with self._writing() as (db, indexer):
-            adding = Adding(db, indexer, progress or SILENT)
+            adding = Adding(db, indexer, progress)
             adding.take(records)
             adding.index()
             return adding.outcome
@@ -150,9 +148,8 @@ class Library:
             indexer.refresh()
             return len(set(nums))
 
-    def rebuild(self, progress: Progress | None = None) -> None:
+    def rebuild(self, progress: Progress = SILENT) -> None:
         """Build the index again from the store."""
-        progress = progress or SILENT
         if not (self.folder / schema.FILE).exists():
             raise CitewellError(f"there is no library in {self.folder}")
         with self._writing(fresh_index=True) as (db, indexer):
