@@ -19,7 +19,7 @@ from citewell.text.analysis import terms
 from citewell.train.save import save_arrays
 from tests.cli.test_commands import citewell
 
-SAYS = "vectors are being made in the background"
+SAYS = "Vectors are being computed in the background"
 
 
 def info(library: Path) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def test_an_add_makes_vectors_in_the_background(
     without = citewell("add", tiny_file, "--no-vectors", library=library)
     assert SAYS not in without.stdout and not (library / "vectors").exists()
     assert (
-        "citewell of own+cited text: 0 of 4 papers; 'citewell library encode' goes on"
+        "citewell of own+cited text: 0 of 4 papers; run 'citewell library encode'"
         in citewell("library", "info", library=library).stdout
     )
     assert SAYS in citewell("add", tiny_file, library=library).stdout
@@ -73,7 +73,7 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
     (store / "manifest.json").write_text("{")
     done = citewell("add", tiny_file, library=library)
     assert "4 new" in done.stdout and SAYS not in done.stdout
-    assert "vectors cannot be made" in done.stderr and done.stderr.count("\n") == 1
+    assert "vectors cannot be computed" in done.stderr and done.stderr.count("\n") == 1
     assert "delete that folder" in citewell("library", "info", library=library).stdout
 
 
@@ -85,9 +85,9 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
         ({"at_work": True, "seconds_left": 65.0}, "12,288 of 31,284 papers; computing now, about 1 minute left"),
         ({"at_work": True, "seconds_left": 3.0}, "12,288 of 31,284 papers; computing now, less than a minute left"),
         ({"at_work": True}, "12,288 of 31,284 papers; computing now"),
-        ({}, "12,288 of 31,284 papers; 'citewell library encode' goes on"),
-        ({"text": "cited"}, "12,288 of 31,284 papers; 'citewell library encode --encoder citewell --text cited' goes on"),
-        ({"papers": 31284}, "31,284 papers, some of which may have changed; 'citewell library encode' looks"),
+        ({}, "12,288 of 31,284 papers; run 'citewell library encode'"),
+        ({"text": "cited"}, "12,288 of 31,284 papers; run 'citewell library encode --encoder citewell --text cited'"),
+        ({"papers": 31284}, "31,284 papers, some of which may have changed; run 'citewell library encode'"),
         ({"papers": 31284, "complete": True}, "31,284 papers"),
     ],
 )
