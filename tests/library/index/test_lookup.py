@@ -45,8 +45,10 @@ def test_the_compiled_search_agrees_with_numpy(terms: list[int], others: list[in
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
     library = Library(tmp_path / "library")
-    library.take([Paper(id=f"p{at}", title=f"boat {'harbour' if at % 3 else 'sail'} w{at % 7}") for at in range(600)])
-    library.take([Paper(id=f"p{at}", abstract="a keel and a mast") for at in range(0, 600, 9)])
+    library.take(
+        [Paper(ids=[f"doi:10.1/p{at}"], title=f"boat {'harbour' if at % 3 else 'sail'} w{at % 7}") for at in range(600)]
+    )
+    library.take([Paper(ids=[f"doi:10.1/p{at}"], abstract="a keel and a mast") for at in range(0, 600, 9)])
     library.reload()
     return library
 

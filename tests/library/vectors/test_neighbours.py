@@ -45,7 +45,7 @@ def put(store: VectorStore, papers: Sequence[int] | np.ndarray, made: np.ndarray
 
 
 def made_anew(store: VectorStore, live: np.ndarray, limit: int = LIMIT) -> bool:
-    return refresh(store, live, limit, lambda papers: None, lambda papers: None)
+    return refresh(store, live, limit)
 
 
 def anything(papers: np.ndarray) -> np.ndarray:
