@@ -69,7 +69,7 @@ def year_of(date: str) -> int | None:
     return int(date[:4]) if date[:4].isdecimal() else None
 
 
-class Twins:
+class SameWorks:
     """The citing papers of the queries, and every other record of the same works: a preprint cites what the paper cites.
 
     Records are the same work if they share an identifier, or a title, an author and about the same year, or if both are the
@@ -94,7 +94,7 @@ class Twins:
                 if self.ids.issuperset(paper.ids):
                     continue
                 known = self._by_title.get(title_key(paper.title) or 0, ())
-                if not self.ids.isdisjoint(paper.ids) or any(_may_be_same(paper, twin) for twin in known):
+                if not self.ids.isdisjoint(paper.ids) or any(_may_be_same(paper, other) for other in known):
                     self.add(paper)
                     grown = True
 
@@ -119,7 +119,7 @@ class Timeline:
         self.citing: dict[str, Paper] = {}
         """The papers of the split's years."""
         self._distractors = distractors
-        self._twins = Twins()
+        self._same_works = SameWorks()
         for paper in dataset.papers():
             date = when(paper)
             has_queries = date // 10_000 in split.years
@@ -129,9 +129,9 @@ class Timeline:
                 if has_queries:
                     self.citing.setdefault(name, paper)
             if has_queries:
-                self._twins.add(paper)
+                self._same_works.add(paper)
         if split.links_until is not None:
-            self._twins.find(lambda: dataset.papers(distractors))
+            self._same_works.find(lambda: dataset.papers(distractors))
 
     def true_references(self, citing: int, references: list[Reference]) -> list[str]:
         """The ids of the references that are in the set and not later than the citing paper."""
@@ -149,7 +149,7 @@ class Timeline:
             if cutoff.links is None:
                 yield paper
             elif sees_paper(date, cutoff):
-                known = sees_links(date, cutoff) and self._twins.ids.isdisjoint(paper.ids)
+                known = sees_links(date, cutoff) and self._same_works.ids.isdisjoint(paper.ids)
                 references = self.true_references(date, paper.references) if known else []
                 yield replace(paper, references=[Reference([name]) for name in references], contexts=[])
 
@@ -160,7 +160,7 @@ class Timeline:
                 yield context
                 continue
             date = self.dates.get(context.citing, 0)
-            if sees_links(date, cutoff) and context.citing not in self._twins.ids:
+            if sees_links(date, cutoff) and context.citing not in self._same_works.ids:
                 cited = self.true_references(date, context.cited)
                 if cited:
                     yield replace(context, cited=[Reference([name]) for name in cited])

@@ -7,6 +7,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Libraries of sets are kept in a folder of the test."""
+    """The cache of set libraries is in a folder of the test."""
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"

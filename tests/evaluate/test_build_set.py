@@ -98,10 +98,10 @@ def test_everything_that_the_format_has_a_place_for_is_kept(tmp_path: Path) -> N
     full.sentences = [Sentence("One."), Sentence("Two.", "Results")]
     make(library(tmp_path / "library", [*harbour(), full]), tmp_path / "set", "s", about='A "set"\n\x7f')
     assert DataSet.open(tmp_path / "set").about == 'A "set"\n\x7f'
-    found = next(each for each in DataSet.open(tmp_path / "set").papers() if each.id == "full")
-    assert found.ids == ["s:full", "doi:10.1000/full"]
+    result = next(each for each in DataSet.open(tmp_path / "set").papers() if each.id == "full")
+    assert result.ids == ["s:full", "doi:10.1000/full"]
     for name in ("title", "abstract", "authors", "year", "date", "venue", "keywords", "sentences"):
-        assert getattr(found, name) == getattr(full, name)
+        assert getattr(result, name) == getattr(full, name)
     with gzip.open(tmp_path / "set" / "contexts.jsonl.gz", "rt") as lines:
         records = [json.loads(line) for line in lines]
     assert records[0] == {
@@ -129,9 +129,9 @@ def test_papers_without_a_year_or_a_citation_are_left_out(tmp_path: Path) -> Non
         context("undated", "gulls"),
     ]
     made = make(library(tmp_path / "library", [*harbour(), *odd]), tmp_path / "set", "s")
-    found = contents(tmp_path / "set")
-    assert set(found) == {*TOPICS, *(f"study{at}" for at in range(10)), "twin"}
-    assert found["twin"] == ["s:study2"]
+    result = contents(tmp_path / "set")
+    assert set(result) == {*TOPICS, *(f"study{at}" for at in range(10)), "twin"}
+    assert result["twin"] == ["s:study2"]
     contexts = [each for each in DataSet.open(tmp_path / "set").contexts() if each.citing == "s:twin"]
     assert [each.cited for each in contexts] == [[Reference(["s:study2"])]]
     left = made.left_out
@@ -143,10 +143,10 @@ def test_only_citing_papers_in_one_round(tmp_path: Path) -> None:
     for year in (2001, 2002, 2003):
         records += [paper(f"c{year}", year, "old"), paper(f"d{year}", year, f"c{year}")]
     made = make(library(tmp_path / "library", records), tmp_path / "set", "s", citing_only=True)
-    found = contents(tmp_path / "set")
-    assert set(found) == {f"{letter}{year}" for letter in "cd" for year in (2001, 2002, 2003)}
+    result = contents(tmp_path / "set")
+    assert set(result) == {f"{letter}{year}" for letter in "cd" for year in (2001, 2002, 2003)}
     # Who cited the old paper alone stays, and cites nothing now.
-    assert found["c2001"] == [] and found["d2001"] == ["s:c2001"]
+    assert result["c2001"] == [] and result["d2001"] == ["s:c2001"]
     assert made.left_out.papers_without_link == 1
     with pytest.raises(CitewellError, match="leave out --citing-only"):
         make(library(tmp_path / "harbour", harbour()), tmp_path / "none", "s", citing_only=True)
@@ -169,9 +169,9 @@ def test_papers_of_other_sets_are_left_out_by_title(tmp_path: Path) -> None:
         context("cites-same", "same"),
     ]
     made = make(library(tmp_path / "library", mine), tmp_path / "set", "s", without=[tmp_path / "other"])
-    found = contents(tmp_path / "set")
-    assert {"same", "near", "cites-same"}.isdisjoint(found)
-    assert "far" in found
+    result = contents(tmp_path / "set")
+    assert {"same", "near", "cites-same"}.isdisjoint(result)
+    assert "far" in result
     assert made.left_out.papers_in_other_sets == 2
     assert DataSet.open(tmp_path / "set").tasks == ("global",)
     assert not (tmp_path / "set" / "contexts.jsonl.gz").exists()
@@ -194,18 +194,18 @@ def test_papers_that_a_reader_would_take_for_one_get_names_of_their_own(tmp_path
 def test_the_years_are_cut_where_the_shares_are_nearest(sizes: dict[int, int]) -> None:
     years = np.array([1900, *(year for year in sorted(sizes) for _ in range(sizes[year]))])
     citing = np.arange(1, len(years))
-    found = split_years(Graph(np.arange(len(years)), years, citing, np.zeros_like(citing)))
+    result = split_years(Graph(np.arange(len(years)), years, citing, np.zeros_like(citing)))
     known = sorted(sizes)
 
     def distance(until: int, share: float) -> float:
         return abs(sum(sizes[year] for year in known if year <= until) / sum(sizes.values()) - share)
 
-    assert [year for year in known if year <= found.train_until] + found.dev + found.test == known
-    assert found.dev
-    assert found.test
-    assert distance(found.train_until, 0.8) == pytest.approx(min(distance(year, 0.8) for year in known[:-2]))
-    after = [year for year in known[:-1] if year > found.train_until]
-    assert distance(found.dev[-1], 0.9) == pytest.approx(min(distance(year, 0.9) for year in after))
+    assert [year for year in known if year <= result.train_until] + result.dev + result.test == known
+    assert result.dev
+    assert result.test
+    assert distance(result.train_until, 0.8) == pytest.approx(min(distance(year, 0.8) for year in known[:-2]))
+    after = [year for year in known[:-1] if year > result.train_until]
+    assert distance(result.dev[-1], 0.9) == pytest.approx(min(distance(year, 0.9) for year in after))
 
 
 def test_fewer_than_three_years_are_an_error(tmp_path: Path) -> None:
@@ -258,15 +258,15 @@ def run(*arguments: object) -> str:
 
 def test_make_prints_the_statistics_and_what_was_left_out(tmp_path: Path) -> None:
     library(tmp_path / "library", [*harbour(), paper("undated", None)])
-    told = run("set", "make", tmp_path / "set", "--library", tmp_path / "library", "--name", "s")
-    assert "20 (20 with an abstract), years 1991–2010" in told
-    assert "left out: 1 papers without year" in told
+    printed = run("set", "make", tmp_path / "set", "--library", tmp_path / "library", "--name", "s")
+    assert "20 (20 with an abstract), years 1991–2010" in printed
+    assert "left out: 1 papers without year" in printed
     arguments = ("set", "make", tmp_path / "new", "--library", tmp_path / "library", "--name", "s", "--json")
-    found = json.loads(run(*arguments))
-    assert found["left_out"]["papers_without_year"] == 1
-    assert found["splits"]["train"]["citing"] == 8
+    result = json.loads(run(*arguments))
+    assert result["left_out"]["papers_without_year"] == 1
+    assert result["splits"]["train"]["citing"] == 8
     written = json.loads((tmp_path / "new" / "statistics.json").read_text())
-    assert {key: found[key] for key in written} == written
+    assert {key: result[key] for key in written} == written
 
 
 def test_the_cache_is_listed_and_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

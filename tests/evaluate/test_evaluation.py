@@ -31,25 +31,25 @@ def citewell(*arguments: str | Path, check: bool = True) -> subprocess.Completed
 
 
 def test_the_json_is_that_of_the_contract(folder: Path) -> None:
-    found = json.loads(
+    result = json.loads(
         citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--pipeline", "best", "--json").stdout
     )
-    assert {key: found[key] for key in ("set", "task", "split", "strict")} == {
+    assert {key: result[key] for key in ("set", "task", "split", "strict")} == {
         "set": "small",
         "task": "local",
         "split": "test",
         "strict": True,
     }
-    assert found["queries"] == 48
-    assert set(found["pipelines"]) == {"bm25", "best"}
-    for figures in found["pipelines"].values():
+    assert result["queries"] == 48
+    assert set(result["pipelines"]) == {"bm25", "best"}
+    for figures in result["pipelines"].values():
         named = {"R@10", "R@1000", "RR", "AP", "nDCG@10", "P@5", "Rprec", "F1@20", "nDCG-HC@10", "Success@10"}
         assert named | {"seconds_per_query"} <= set(figures)
         assert all(0 <= value <= 1 for name, value in figures.items() if name != "seconds_per_query")
-    assert found["pipelines"]["best"]["R@10"] > 0.5
-    assert {each["measure"] for each in found["comparisons"]} >= {"R@10", "RR", "AP"}
-    low, high = found["intervals"]["bm25"]["R@10"]
-    assert low <= found["pipelines"]["bm25"]["R@10"] <= high
+    assert result["pipelines"]["best"]["R@10"] > 0.5
+    assert {each["measure"] for each in result["comparisons"]} >= {"R@10", "RR", "AP"}
+    low, high = result["intervals"]["bm25"]["R@10"]
+    assert low <= result["pipelines"]["bm25"]["R@10"] <= high
 
 
 def test_the_table_names_the_rules(folder: Path) -> None:
@@ -135,10 +135,10 @@ def test_with_bibliography_queries_know_the_other_references_and_never_the_relev
     for judged in evaluation.queries():
         assert len(judged.query.known) == 3
         assert not set(judged.query.known) & set(judged.relevant)
-    told = evaluation.report(["bm25", "bm25-bibliography"])
+    informed = evaluation.report(["bm25", "bm25-bibliography"])
     plain = Evaluation(folder, "local").report(["bm25"])
-    assert told.experiment.outcomes[0].ranks == plain.experiment.outcomes[0].ranks
-    assert told.experiment.outcomes[1].ranks != plain.experiment.outcomes[0].ranks
+    assert informed.experiment.outcomes[0].ranks == plain.experiment.outcomes[0].ranks
+    assert informed.experiment.outcomes[1].ranks != plain.experiment.outcomes[0].ranks
     with pytest.raises(CitewellError, match="local and paragraph"):
         Evaluation(folder, "global", with_bibliography=True).queries()
 
@@ -205,15 +205,15 @@ def test_another_system_is_scored_through_trec_files(folder: Path, tmp_path: Pat
     citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--out", out)
     queries = [json.loads(line) for line in (out / "queries.jsonl").read_text().splitlines()]
     bm25s_run(small_set(dates=True), queries, tmp_path / "bm25s.txt")
-    found = json.loads(
+    result = json.loads(
         citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--run", tmp_path / "bm25s.txt", "--json").stdout
     )
-    theirs = found["pipelines"]["bm25s"]
+    theirs = result["pipelines"]["bm25s"]
     assert theirs["seconds_per_query"] is None
-    assert theirs["R@10"] == pytest.approx(found["pipelines"]["bm25"]["R@10"], abs=0.15)
+    assert theirs["R@10"] == pytest.approx(result["pipelines"]["bm25"]["R@10"], abs=0.15)
     # It ranked the papers of the whole year, with the citing paper itself first.
-    assert found["removed"]["bm25s"] > len(queries)
-    assert {each["system"] for each in found["comparisons"]} == {"bm25s"}
+    assert result["removed"]["bm25s"] > len(queries)
+    assert {each["system"] for each in result["comparisons"]} == {"bm25s"}
 
 
 @pytest.mark.parametrize(
@@ -296,10 +296,10 @@ def test_ids_may_be_numbers_or_contain_blanks_and_percent_signs(tmp_path: Path) 
 def test_an_external_run_may_use_either_id_of_a_merged_paper(tmp_path: Path) -> None:
     made = small_set()
     relevant = made.paper(made.papers[-1]["references"][0])
-    made.papers.append({**relevant, "id": "twin", "references": []})
+    made.papers.append({**relevant, "id": "duplicate", "references": []})
     queries = Evaluation(made.write(tmp_path / "set"), "global").queries()
     lines = [
-        f"{q.id} Q0 {'twin' if name.endswith(relevant['id']) else name.removeprefix('small:')} 1 {9 - at} oracle\n"
+        f"{q.id} Q0 {'duplicate' if name.endswith(relevant['id']) else name.removeprefix('small:')} 1 {9 - at} oracle\n"
         for q in queries
         for at, name in enumerate(q.relevant)
     ]
@@ -325,14 +325,14 @@ def test_lenient_applies_to_external_runs_too(folder: Path, tmp_path: Path) -> N
 
 
 def test_the_shown_measures_are_the_tested_ones(folder: Path) -> None:
-    found = json.loads(
+    result = json.loads(
         citewell(
             *("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--pipeline", "fast"),
             *("--measure", "nDCG@5", "--json"),
         ).stdout
     )
-    assert [each["measure"] for each in found["comparisons"]] == ["nDCG@5"]
-    assert set(found["intervals"]["fast"]) == {"nDCG@5"}
+    assert [each["measure"] for each in result["comparisons"]] == ["nDCG@5"]
+    assert set(result["intervals"]["fast"]) == {"nDCG@5"}
 
 
 @pytest.mark.parametrize("measure", ["R", "R@0", "P@00", "nope:R@10", "ERR@10", "sentences:R@77", ""])

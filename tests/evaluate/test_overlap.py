@@ -1,4 +1,4 @@
-"""The leak guard finds what a comparison of every title with every other would find."""
+"""Title matching gives the same result as comparing every title with every other."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def jaccard(one: str, other: str) -> float:
 
 
 @given(st.lists(titles, max_size=12), st.lists(titles, max_size=12))
-def test_it_agrees_with_comparing_every_pair(known: list[str], asked: list[str]) -> None:
-    guard = Titles(known)
+def test_matching_agrees_with_comparing_every_pair(known: list[str], titles: list[str]) -> None:
+    matcher = Titles(known)
     # No two sets of at most twelve words are nearer to 0.7 than that without being there.
-    assert [guard.overlap(one) for one in asked] == [any(jaccard(one, other) > 0.7 - 1e-9 for other in known) for one in asked]
+    assert [matcher.overlap(one) for one in titles] == [
+        any(jaccard(one, other) > 0.7 - 1e-9 for other in known) for one in titles
+    ]
 
 
 @given(st.sets(st.integers(0, 150), min_size=1), st.sets(st.integers(0, 150), min_size=1))
@@ -37,18 +39,18 @@ def test_long_titles_too(one: set[int], other: set[int]) -> None:
 
 
 def test_exactly_seven_of_ten_words_overlap() -> None:
-    guard = Titles(["a b c d e f g h i j"])
-    assert guard.overlap("a b c d e f g")
-    assert not guard.overlap("a b c d e f")
-    assert guard.overlap("k l m a b c d e f g h i j")
-    assert not guard.overlap("k l m n o a b c d e f g h i j")
+    matcher = Titles(["a b c d e f g h i j"])
+    assert matcher.overlap("a b c d e f g")
+    assert not matcher.overlap("a b c d e f")
+    assert matcher.overlap("k l m a b c d e f g h i j")
+    assert not matcher.overlap("k l m n o a b c d e f g h i j")
 
 
 def test_case_accents_and_special_characters_do_not_count() -> None:
-    guard = Titles(["Gödel's incompleteness: a re-view", ""])
-    assert guard.overlap("Go\u0308dels INCOMPLETENESS, a review?")
-    assert not guard.overlap("")
-    assert not guard.overlap("?!")
+    matcher = Titles(["Gödel's incompleteness: a re-view", ""])
+    assert matcher.overlap("Go\u0308dels INCOMPLETENESS, a review?")
+    assert not matcher.overlap("")
+    assert not matcher.overlap("?!")
 
 
 def test_fifty_thousand_titles_take_seconds() -> None:
@@ -57,7 +59,7 @@ def test_fifty_thousand_titles_take_seconds() -> None:
     drawn = np.exp(random.random((100_000, 9)) * np.log(50_000)).astype(int)
     written = [" ".join(map(str, row)) for row in drawn.tolist()]
     before = time.process_time()
-    guard = Titles(written[:50_000])
-    assert all(guard.overlap(title) for title in written[:1_000])
-    assert sum(map(guard.overlap, written[50_000:])) < 5_000
+    matcher = Titles(written[:50_000])
+    assert all(matcher.overlap(title) for title in written[:1_000])
+    assert sum(map(matcher.overlap, written[50_000:])) < 5_000
     assert time.process_time() - before < 30

@@ -128,7 +128,7 @@ def with_preprint(made: SmallSet) -> None:
     made.paper("p2019-3").update(title=query["title"], authors=query["authors"])
 
 
-def chain_of_twins(made: SmallSet) -> None:
+def chain_of_versions(made: SmallSet) -> None:
     """Two earlier versions of a query, the older one two years before it: the library makes one paper of all three."""
     with_chain(made)
     query = made.papers[-1]
@@ -172,9 +172,9 @@ PLANTED = [
     (nothing, own_reference, "sees_links"),
     (nothing, future_context, "sees_links"),
     (nothing, context_of_nobody, None),
-    (with_preprint, preprint_links, "twins"),
-    (with_chain, chain_of_twins, "twins"),
-    (with_shared_doi, context_by_shared_doi, "twins"),
+    (with_preprint, preprint_links, "same works"),
+    (with_chain, chain_of_versions, "same works"),
+    (with_shared_doi, context_by_shared_doi, "same works"),
     (nothing, later_by_its_date, None),
 ]
 
@@ -187,10 +187,10 @@ def test_planted_records_change_no_digit(
     before(clean)
     planted(changed)
     expected = rankings(clean, tmp_path / "clean")
-    found = rankings(changed, tmp_path / "changed")
+    actual = rankings(changed, tmp_path / "changed")
     assert len(expected) > 200
     # A planted reference of its own is one more query of the local task; the other queries stay the same.
-    assert {key: list(found[key].items()) for key in expected} == {key: list(value.items()) for key, value in expected.items()}
+    assert {key: list(actual[key].items()) for key in expected} == {key: list(value.items()) for key, value in expected.items()}
 
 
 @pytest.mark.parametrize("guarded", [True, False])
@@ -207,9 +207,9 @@ def test_planted_records_change_no_digit_of_the_default_pipeline(
         remove_guard("sees_paper", monkeypatch)
         remove_guard("sees_links", monkeypatch)
         monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "unguarded"))
-    found = rankings(changed, tmp_path / "changed", ["local"], ["best"], sample=8)
+    actual = rankings(changed, tmp_path / "changed", ["local"], ["best"], sample=8)
     assert len(expected) == 8
-    same = {key: list(found[key].items()) for key in expected} == {key: list(value.items()) for key, value in expected.items()}
+    same = {key: list(actual[key].items()) for key in expected} == {key: list(value.items()) for key, value in expected.items()}
     assert same == guarded
 
 
@@ -230,8 +230,8 @@ def test_without_the_guard_planted_records_change_rankings(
     expected = rankings(clean, tmp_path / "clean")
     remove_guard(guard, monkeypatch)
     monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "unguarded"))
-    found = rankings(changed, tmp_path / "changed")
-    assert {key: found[key] for key in expected} != expected
+    actual = rankings(changed, tmp_path / "changed")
+    assert {key: actual[key] for key in expected} != expected
 
 
 def remove_guard(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,26 +241,26 @@ def remove_guard(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("citewell.evaluate.set_libraries.when", lambda paper: (paper.year or 2020) * 10_000)
     elif guard == "sees_links":
         monkeypatch.setattr(strict, "sees_links", lambda citing, cutoff: True)
-        monkeypatch.setattr(strict.Twins, "add", lambda self, paper: None)
+        monkeypatch.setattr(strict.SameWorks, "add", lambda self, paper: None)
     else:
-        monkeypatch.setattr(strict.Twins, "add", lambda self, paper: None)
+        monkeypatch.setattr(strict.SameWorks, "add", lambda self, paper: None)
 
 
 def test_the_record_of_the_citing_paper_does_not_count_in_the_statistics(tmp_path: Path) -> None:
     changed = small_set()
     changed.papers[-1]["abstract"] = "Anchor " * 50
-    expected, found = rankings(small_set(), tmp_path / "clean"), rankings(changed, tmp_path / "changed")
+    expected, actual = rankings(small_set(), tmp_path / "clean"), rankings(changed, tmp_path / "changed")
     own = [f"local {context['id']}" for context in changed.contexts if context["citing"] == changed.papers[-1]["id"]]
     assert len(own) == 4
     for system in PIPELINES:
         for query in own:
-            assert found[system, query] == expected[system, query]
+            assert actual[system, query] == expected[system, query]
 
 
 def test_without_train_until_the_years_before_the_splits_are_for_training(tmp_path: Path) -> None:
-    told, silent = small_set(), small_set()
-    silent.toml = silent.toml.replace("train_until = 2018\n", "")
-    assert rankings(told, tmp_path / "told") == rankings(silent, tmp_path / "silent")
+    explicit, implicit = small_set(), small_set()
+    implicit.toml = implicit.toml.replace("train_until = 2018\n", "")
+    assert rankings(explicit, tmp_path / "explicit") == rankings(implicit, tmp_path / "implicit")
 
 
 def test_a_bibliography_never_names_a_relevant_paper_by_another_id(tmp_path: Path) -> None:
