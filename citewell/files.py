@@ -6,15 +6,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 
 
 @contextmanager
 def replaced(path: Path, durable: bool = True) -> Iterator[Path]:
     """A temporary path next to `path` to write to; it takes the name `path` when the block ends without an error.
 
+    Each process and thread has a temporary path of its own, so two that write the same file do not mix: the last one wins.
     `durable` flushes the file and its folder to disk, so that the change survives a power failure.
     """
-    temporary = path.with_name(f"{path.name}.part")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}-{get_ident():x}.part")
     try:
         yield temporary
         if durable:
