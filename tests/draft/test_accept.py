@@ -213,12 +213,12 @@ def test_a_citation_in_a_chinese_sentence_comes_before_its_full_stop() -> None:
 
 
 def test_a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path: Path) -> None:
-    kept = tmp_path / "kept" / "refs.bib"
-    kept.parent.mkdir()
-    kept.write_text("@book{a, title={A}}\n", encoding="utf-8")
-    kept.chmod(0o640)
+    target = tmp_path / "target" / "refs.bib"
+    target.parent.mkdir()
+    target.write_text("@book{a, title={A}}\n", encoding="utf-8")
+    target.chmod(0o640)
     link = tmp_path / "refs.bib"
-    link.symlink_to(kept)
+    link.symlink_to(target)
     Change.of(link, "@book{b, title={B}}\n").write()
-    assert link.is_symlink() and link.resolve() == kept.resolve()
-    assert kept.read_text("utf-8") == "@book{b, title={B}}\n" and kept.stat().st_mode & 0o777 == 0o640
+    assert link.is_symlink() and link.resolve() == target.resolve()
+    assert target.read_text("utf-8") == "@book{b, title={B}}\n" and target.stat().st_mode & 0o777 == 0o640

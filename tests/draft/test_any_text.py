@@ -49,8 +49,8 @@ def consistent(draft: Draft, text: str) -> None:
     for paragraph in sorted(draft.paragraphs, key=lambda each: each.place.begin):
         place = paragraph.place
         assert 0 <= place.begin < place.end <= len(text)
-        said = "".join(sentence.text for sentence in paragraph.sentences)  # where it is Chinese no space parts them
-        assert said.replace(" ", "") == paragraph.text.replace(" ", "")
+        joined = "".join(sentence.text for sentence in paragraph.sentences)  # Chinese sentences have no space between them
+        assert joined.replace(" ", "") == paragraph.text.replace(" ", "")
         end = place.begin
         for sentence in paragraph.sentences:
             assert end <= sentence.place.end and place.begin <= sentence.place.begin < sentence.place.end <= place.end

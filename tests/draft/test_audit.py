@@ -34,7 +34,7 @@ BIB = """@article{harbour, title = {Counting boats in the harbour}, author = {Ho
 """
 
 
-def found(kind: str, library: Library | None = None, tex: str = TEX, bib: str = BIB) -> list[Finding]:
+def findings_of(kind: str, library: Library | None = None, tex: str = TEX, bib: str = BIB) -> list[Finding]:
     return audit(parse(tex, "latex", bib), library, load(), only=[kind])
 
 
@@ -57,43 +57,43 @@ def test_the_threshold_decides() -> None:
 
 
 def test_a_missing_key_is_reported_once() -> None:
-    (missing,) = found("missing-key")
+    (missing,) = findings_of("missing-key")
     assert (missing.key, missing.level, missing.place.line) == ("nobody", "error", 10)
 
 
 def test_without_a_bibliography_keys_are_not_checked_and_a_note_says_so() -> None:
-    assert found("missing-key", bib="") == []
+    assert findings_of("missing-key", bib="") == []
     assert any("no bibliography" in note for note in unchecked(parse(TEX, "latex")))
     assert unchecked(parse(TEX, "latex", BIB)) == []
 
 
 def test_entries_that_are_never_cited() -> None:
-    assert [each.key for each in found("never-cited")] == ["tides2", "gulls", "gulls2", "other"]
-    assert found("never-cited")[0].place.line == 3
-    assert found("never-cited", tex=TEX.replace("We count", r"\nocite{*} We count")) == []
-    listed = found("never-cited", tex=TEX.replace("We count", r"\nocite{gulls,other} We count"))
+    assert [each.key for each in findings_of("never-cited")] == ["tides2", "gulls", "gulls2", "other"]
+    assert findings_of("never-cited")[0].place.line == 3
+    assert findings_of("never-cited", tex=TEX.replace("We count", r"\nocite{*} We count")) == []
+    listed = findings_of("never-cited", tex=TEX.replace("We count", r"\nocite{gulls,other} We count"))
     assert [each.key for each in listed] == ["tides2", "gulls2"]
 
 
 def test_one_work_in_two_entries() -> None:
-    by_doi, by_title = found("duplicate-entry")
+    by_doi, by_title = findings_of("duplicate-entry")
     assert by_doi.key == "tides2" and "'tides'" in by_doi.message and "doi:10.1000/tides" in by_doi.message
     assert by_title.key == "gulls2" and "'gulls'" in by_title.message
 
 
 def test_one_key_for_two_entries() -> None:
     again = "@comment{gulls, not an entry}\n@book{gulls, title = {Another book on gulls}, year = {1987}}\n"
-    first = found("duplicate-entry", bib=f"{BIB}\n{again}")[0]
+    first = findings_of("duplicate-entry", bib=f"{BIB}\n{again}")[0]
     assert (first.key, first.place.line) == ("gulls", 9) and "already has the key 'gulls'" in first.message
 
 
 @pytest.mark.parametrize("change", [("A. Reis", "B. Other"), ("{2001}}\n@article{other", "{2010}}\n@article{other")])
 def test_one_title_with_other_authors_or_years_is_not_a_duplicate(change: tuple[str, str]) -> None:
-    assert [each.key for each in found("duplicate-entry", bib=BIB.replace(*change))] == ["tides2"]
+    assert [each.key for each in findings_of("duplicate-entry", bib=BIB.replace(*change))] == ["tides2"]
 
 
 def test_disagreements_with_the_library(tiny: Library) -> None:
-    messages = {each.key: each.message for each in found("disagrees", tiny)}
+    messages = {each.key: each.message for each in findings_of("disagrees", tiny)}
     assert set(messages) == {"tides", "gulls", "gulls2"}
     assert "has the year 2018; the library has 2019" in messages["tides"]
     assert "has the year 2001; the library has 2017" in messages["gulls"]
@@ -101,19 +101,19 @@ def test_disagreements_with_the_library(tiny: Library) -> None:
 
 def test_a_doi_that_belongs_to_another_work(tiny: Library) -> None:
     bib = "@article{a, title = {On the feeding of swans}, author = {X, Y}, year = {2015}, doi = {10.1000/harbour}}"
-    (wrong,) = found("disagrees", tiny, bib=bib)
+    (wrong,) = findings_of("disagrees", tiny, bib=bib)
     assert "On the feeding of swans" in wrong.message and "Counting boats in the harbour" in wrong.message
 
 
-@pytest.mark.parametrize(("doi", "told"), [("10.1000/another", 1), ("10.48550/arXiv.1706.03762", 0)])
-def test_another_doi_for_the_same_title(tiny: Library, doi: str, told: int) -> None:
+@pytest.mark.parametrize(("doi", "count"), [("10.1000/another", 1), ("10.48550/arXiv.1706.03762", 0)])
+def test_another_doi_for_the_same_title(tiny: Library, doi: str, count: int) -> None:
     bib = f"@article{{a, title = {{Tides move the boats}}, author = {{Pike, Jon}}, year = {{2019}}, doi = {{{doi}}}}}"
-    assert len(found("disagrees", tiny, bib=bib)) == told
+    assert len(findings_of("disagrees", tiny, bib=bib)) == count
 
 
 def test_a_longer_title_is_the_same(tiny: Library) -> None:
     bib = "@book{a, title = {Counting boats in the harbour: twenty years on}, year = {2015}, doi = {10.1000/harbour}}"
-    assert found("disagrees", tiny, bib=bib) == []
+    assert findings_of("disagrees", tiny, bib=bib) == []
 
 
 def test_papers_for_a_claim(tiny: Library) -> None:
@@ -138,16 +138,16 @@ def test_every_form_of_a_draft_is_audited() -> None:
 def test_entries_without_a_title_and_aliases_are_not_missing_keys() -> None:
     bib = BIB + "@misc{web, howpublished = {On the web}}\n@article{new, ids = {old, older}, title = {Names}, year = 2001}\n"
     tex = r"\begin{document} Boats~\cite{web,older,Harbor}. \end{document}"
-    (missing,) = found("missing-key", tex=tex, bib=bib)
+    (missing,) = findings_of("missing-key", tex=tex, bib=bib)
     assert missing.message == "the bibliography has no entry 'Harbor'; did you mean 'harbour'?"
-    assert {"web", "new"}.isdisjoint(each.key for each in found("never-cited", tex=tex, bib=bib))
+    assert {"web", "new"}.isdisjoint(each.key for each in findings_of("never-cited", tex=tex, bib=bib))
 
 
 def test_cross_referenced_proceedings_count_as_cited() -> None:
     bib = "@inproceedings{a, title = {A}, crossref = {all}}\n@proceedings{all, title = {All of it}}\n@book{b, title = {B}}"
-    assert [each.key for each in found("never-cited", tex=r"\begin{document}\cite{a}\end{document}", bib=bib)] == ["b"]
+    assert [each.key for each in findings_of("never-cited", tex=r"\begin{document}\cite{a}\end{document}", bib=bib)] == ["b"]
 
 
 @pytest.mark.parametrize("section", ["Acknowledgements", "References", "Funding"])
 def test_acknowledgements_and_references_are_not_checked(section: str) -> None:
-    assert not found("uncited-claim", tex=rf"\begin{{document}}\section*{{{section}}} {CLAIM} \end{{document}}")
+    assert not findings_of("uncited-claim", tex=rf"\begin{{document}}\section*{{{section}}} {CLAIM} \end{{document}}")

@@ -40,8 +40,8 @@ def draft(tmp_path: Path) -> Path:
 def test_suggestions_for_the_whole_draft_every_gap_and_every_uncited_paragraph(library: Path, draft: Path, name: str) -> None:
     draft.with_name("draft.md").write_bytes(demo.path("draft.md").read_bytes())
     path = draft.with_name(name)
-    asked = ("suggest", path, "--bib", draft.with_name("refs.bib"), "--library", library, "--pipeline", "fast", "--json")
-    results = json.loads(citewell(*asked).stdout)
+    arguments = ("suggest", path, "--bib", draft.with_name("refs.bib"), "--library", library, "--pipeline", "fast", "--json")
+    results = json.loads(citewell(*arguments).stdout)
     answers = json.loads(demo.path("answers.json").read_text())
     assert [result["task"] for result in results] == ["global", *["local"] * len(answers), "paragraph"]
     cited = {each["key"]: each["id"] for each in results[0]["cites"]}
@@ -61,18 +61,18 @@ def test_suggestions_for_the_whole_draft_every_gap_and_every_uncited_paragraph(l
 
 
 def test_the_table_names_the_places_and_the_works_already_cited(library: Path, draft: Path) -> None:
-    said = citewell("suggest", draft, "--task", "local", "-k", 1, "--library", library, "--pipeline", "fast").stdout
-    assert "The draft cites 6 works. The library has 6, which are not suggested again" in " ".join(said.split())
+    output = citewell("suggest", draft, "--task", "local", "-k", 1, "--library", library, "--pipeline", "fast").stdout
+    assert "The draft cites 6 works. The library has 6, which are not suggested again" in " ".join(output.split())
     last = read(draft).gaps[-1].place.line
-    assert "Gap 8," in said and f"draft.tex:{last}:" in "".join(said.split())
+    assert "Gap 8," in output and f"draft.tex:{last}:" in "".join(output.split())
 
 
 def test_accept_shows_a_patch_and_write_writes_it(library: Path, draft: Path) -> None:
     bib = draft.with_name("refs.bib")
     before, entries = draft.read_bytes(), bib.read_bytes()
     chosen = ("--accept", "3#1", "--accept", "7=beltagy2019scibert", "--accept", "7=devlin2019bert", "--take", "he2011citation")
-    asked = ("suggest", draft, *chosen, "--library", library, "--pipeline", "fast")
-    shown = citewell(*asked)
+    arguments = ("suggest", draft, *chosen, "--library", library, "--pipeline", "fast")
+    shown = citewell(*arguments)
     assert "nothing is written yet" in shown.stderr and (draft.read_bytes(), bib.read_bytes()) == (before, entries)
     assert (
         "+with a second network, all without metadata~\\cite{bhagavatula2018content}. Later work showed that a" in shown.stdout
@@ -80,7 +80,7 @@ def test_accept_shows_a_patch_and_write_writes_it(library: Path, draft: Path) ->
     assert (
         "+its own, pays off on nearly every kind of scientific text~\\cite{beltagy2019scibert, devlin2019bert}." in shown.stdout
     )
-    written = citewell(*asked, "--write")
+    written = citewell(*arguments, "--write")
     assert written.stdout == shown.stdout and "wrote" in written.stderr
     after = draft.read_text("utf-8")
     assert after == before.decode().replace("metadata~\\cite{}", "metadata~\\cite{bhagavatula2018content}").replace(
@@ -97,18 +97,18 @@ def test_accept_shows_a_patch_and_write_writes_it(library: Path, draft: Path) ->
 
 def test_accept_best_leaves_no_gap(library: Path, draft: Path) -> None:
     done = citewell("suggest", draft, "--accept", "best", "--write", "--json", "--library", library, "--pipeline", "fast")
-    told = json.loads(done.stdout)
-    assert told["written"] and told["files"] == [str(draft.with_name("refs.bib")), str(draft)]
+    result = json.loads(done.stdout)
+    assert result["written"] and result["files"] == [str(draft.with_name("refs.bib")), str(draft)]
     after = read(draft)
-    assert not after.gaps and set(told["keys"].values()) <= set(after.bibliography)
+    assert not after.gaps and set(result["keys"].values()) <= set(after.bibliography)
 
 
 def test_a_missing_bibliography_is_created(library: Path, tmp_path: Path) -> None:
     path, bib = tmp_path / "draft.md", tmp_path / "new.bib"
     path.write_text("# Title\n\nTopics are mixtures <!-- cite LDA -->.\n")
-    asked = ("suggest", path, "--accept", "1=blei2003latent", "--write", "--library", library)
-    assert "--bib refs.bib" in citewell(*asked, check=False).stderr
-    citewell(*asked, "--bib", bib)
+    arguments = ("suggest", path, "--accept", "1=blei2003latent", "--write", "--library", library)
+    assert "--bib refs.bib" in citewell(*arguments, check=False).stderr
+    citewell(*arguments, "--bib", bib)
     assert path.read_text() == "# Title\n\nTopics are mixtures [@blei2003latent].\n"
     assert bib.read_text().startswith("@") and "{blei2003latent," in bib.read_text()
 
@@ -117,12 +117,12 @@ def test_a_word_file_is_read_but_not_written(library: Path, tmp_path: Path) -> N
     path = tmp_path / "draft.docx"
     text = word.paragraph("Topics are mixtures of words, as in latent Dirichlet allocation ", word.run("[?]", "yellow"), ".")
     path.write_bytes(word.docx(word.paragraph("On Topics", style="Title"), text))
-    asked = ("suggest", path, "--library", library, "--pipeline", "fast")
-    results = json.loads(citewell(*asked, "--json").stdout)
+    arguments = ("suggest", path, "--library", library, "--pipeline", "fast")
+    results = json.loads(citewell(*arguments, "--json").stdout)
     assert "blei2003latent" in [each["id"] for each in results[1]["suggestions"]]
-    refused = citewell(*asked, "--accept", "best", "--bib", tmp_path / "refs.bib", check=False)
+    refused = citewell(*arguments, "--accept", "best", "--bib", tmp_path / "refs.bib", check=False)
     assert refused.returncode == 1 and "Zotero" in refused.stderr and len(refused.stderr.splitlines()) == 1
-    citewell(*asked, "--take", "blei2003latent", "--bib", tmp_path / "refs.bib", "--write")
+    citewell(*arguments, "--take", "blei2003latent", "--bib", tmp_path / "refs.bib", "--write")
     assert "blei2003latent" in (tmp_path / "refs.bib").read_text()
 
 
