@@ -1,6 +1,6 @@
 /** The heading of the suggestions: which place they are for, and how complete they are. */
 
-import { $, h } from "./dom.js";
+import { $, counted, h } from "./dom.js";
 
 const HEADINGS = {
   gap: "For this gap",
@@ -41,10 +41,13 @@ export function showStage(stage) {
   $("stage").dataset.stage = stage;
 }
 
-/** Show what the library lacks for these results, such as vectors that are still being computed. */
+/** Show what the library lacks for these results, such as vectors that are still being computed, in one line. */
 export function showNotes(id, notes = []) {
+  const [first, ...others] = notes.map(capital);
+  const summary = h("summary", {}, `${first} (${counted(others.length, "more note")})`);
+  const list = h("ul", {}, others.map((note) => h("li", {}, note)));
   $(id).hidden = !notes.length;
-  $(id).replaceChildren(...notes.map((note) => h("li", {}, capital(note))));
+  $(id).replaceChildren(others.length ? h("details", {}, summary, list) : (first ?? ""));
 }
 
 /** The text around the place, with a marker where the citation goes. */

@@ -54,7 +54,8 @@ function statistics(info) {
   const behind = (info.vectors ?? []).filter(({ complete }) => !complete);
   if (info.papers && behind.length) {
     const left = Math.max(...behind.map(({ papers, of }) => of - papers));
-    rows.push(["Vectors", `computing: ${counted(left, "paper")} left`]);
+    const computing = behind.some(({ at_work }) => at_work);
+    rows.push(["Vectors", computing ? `computing: ${counted(left, "paper")} left` : `missing for ${counted(left, "paper")}`]);
   }
   return rows;
 }

@@ -182,6 +182,14 @@ def test_notes_on_the_library_are_shown(page: Any) -> None:
     settled(page)
     assert page.locator("#library-notes").inner_text() == notes[0]
     page.unroute("**/api/suggest")
+    both = [*notes, "2 papers came after the model was trained."]
+    page.route("**/api/suggest", lambda route: route.fulfill(json={**_results(["One"]), "notes": both}))
+    page.fill("#draft", f"{SENTENCE} more")
+    until(page, "document.getElementById('library-notes').textContent.includes('(1 more note)')")
+    assert page.get_by_text(both[1]).is_hidden(), "several notes take one line until they are opened"
+    page.locator("#library-notes summary").click()
+    assert page.get_by_text(both[1]).is_visible()
+    page.unroute("**/api/suggest")
     page.fill("#draft", "")
     page.wait_for_selector("#library-notes", state="hidden")
 
