@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from citewell import threads
 from citewell.library import Library
 from tests import numpy_rules
 
@@ -109,3 +110,14 @@ def tiny(tiny_file: Path, tmp_path: Path) -> Library:
     library = Library(tmp_path / "tiny")
     library.add([tiny_file])
     return library
+
+
+@pytest.fixture(autouse=True)
+def restored_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command run inside the tests sets thread variables; processes of later tests must not inherit them."""
+    for name in threads._LIBRARIES:
+        if name in os.environ:
+            monkeypatch.setenv(name, os.environ[name])
+        else:
+            monkeypatch.setenv(name, "")
+            monkeypatch.delenv(name)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from citewell import Manuscript, check, demo
+from citewell import Manuscript, check
 from citewell.draft.manuscript import CiteAt
 from citewell.errors import CitewellError
 from citewell.library import Library
@@ -101,16 +100,3 @@ def test_mistakes(path: Path, tiny: Library) -> None:
             manuscript.accept(choice, pipeline="bm25")
     with pytest.raises(CitewellError, match="need a library"):
         Manuscript(path).suggest("bm25")
-
-
-@pytest.mark.parametrize("guide", ["drafts", "check"])
-def test_the_python_in_the_guides_runs(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the demo's library and draft in the current folder."""
-    with Library(tmp_path / "library") as library:
-        library.add([demo.path("library.jsonl")])
-    for name in ("draft.tex", "refs.bib"):
-        (tmp_path / name).write_bytes(demo.path(name).read_bytes())
-    monkeypatch.chdir(tmp_path)
-    page = Path(__file__).parents[2] / "docs" / "guides" / f"{guide}.md"
-    (snippet,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    exec(snippet, {})
