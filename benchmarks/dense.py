@@ -3,7 +3,7 @@
 python -m benchmarks.dense [--vectors 1000000] [--queries 100]
 
 With ``--neighbours`` the neighbour index next to the scan: the time to build it, and how many of the scan's results it finds.
-Both engines get each query alone, and every pass searches anew. With ``--scan`` citewell alone, as JSON.
+Both engines get each query alone, and every pass searches again. With ``--scan`` citewell alone, as JSON.
 """
 
 from __future__ import annotations

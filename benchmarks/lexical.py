@@ -1,6 +1,6 @@
 """Lexical search next to bm25s and tantivy, and the import of a million papers: ``python -m benchmarks.lexical``.
 
-citewell is measured twice: with one segment per block (`merged`), and after an `add` that gives one paper in a hundred anew, so
+citewell is measured twice: with one segment per block (`merged`), and after an `add` that replaces one paper in a hundred, so
 that a segment of every block is partly replaced (`after add`). ``--before CHECKOUT`` runs another checkout's citewell in the
 same run.
 """
@@ -54,7 +54,7 @@ class _Running:
 
 
 def _compare(names: list[str], papers: int, before: Path | None) -> dict[str, dict[str, Any]]:
-    """All engines over so many papers. Their passes take turns, so that other work on the machine affects all alike."""
+    """All engines over `papers` papers. Their passes take turns, so that other work on the machine affects all alike."""
     engines = {name: _Running(name, papers, checkouts.HERE) for name in names}
     if before is not None:
         engines["citewell before"] = _Running("citewell before", papers, before)

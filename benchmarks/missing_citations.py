@@ -1,4 +1,4 @@
-"""How well sentences that call for a citation are found: the model that ships beside cue words, on papers that were published.
+"""How well the model finds sentences that need a citation, compared with cue words, on published papers.
 
 python -m benchmarks.missing_citations SET [--split test|dev] [--sample N] [--articles DIR]
 
@@ -32,7 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("set", type=Path)
     parser.add_argument("--split", choices=["dev", "test"], default="test")
-    parser.add_argument("--sample", type=int, help="so many paragraphs, drawn with seed 0")
+    parser.add_argument("--sample", type=int, help="number of paragraphs, drawn with seed 0")
     parser.add_argument("--articles", type=Path, metavar="DIR")
     given = parser.parse_args()
     dataset = DataSet.open(given.set)

@@ -1,4 +1,4 @@
-"""How well sentences are cut: our cuts beside those of the people, or programs, that made a set.
+"""How well sentences are cut: our cuts compared with those of the people, or programs, that made a set.
 
 python -m benchmarks.sentences SET [SET …]
 

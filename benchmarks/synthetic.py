@@ -40,7 +40,7 @@ def papers(count: int, seed: int = 1) -> Iterator[npt.NDArray[np.int64]]:
 
 
 def queries(count: int, terms: int, seed: int = 2) -> list[list[int]]:
-    """Queries of so many different words, drawn like the papers' own."""
+    """Queries of `terms` different words, drawn like the papers' own."""
     random = np.random.default_rng(seed)
     drawn = []
     for _ in range(count):
@@ -66,7 +66,7 @@ def write_jsonl(path: Path, count: int) -> None:
 
 
 def write_updates(path: Path, count: int) -> None:
-    """Every hundredth of so many papers once more, now with its full date: citewell indexes these again."""
+    """Every hundredth paper once more, now with its full date: citewell indexes these again."""
     words = _words()
     number = 0
     with path.open("w") as out:

@@ -16,7 +16,7 @@ class Progress:
         """`count` more units of the step are done."""
 
     def update(self, done: int, total: int | None = None) -> None:
-        """So many units of the step are done in all, of `total` where that is known by now."""
+        """`done` units of the step are done in all, of `total` where that is known by now."""
 
     def finish(self) -> None:
         """The step is complete."""

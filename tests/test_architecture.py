@@ -15,7 +15,7 @@ INTERFACES = {"pipeline": "pipeline.contract", "collection": "collection.interfa
 STAGES = {"retrieve", "expand", "fuse", "rerank"}
 STORAGE = {"library", "cluster"}
 DOORS = {"cli", "serve", "mcp", "lsp"}
-BESIDE = {"evaluate", "train"}
+NEXT_TO_PIPELINE = {"evaluate", "train"}
 """Packages next to the pipeline, which nothing but the command line imports."""
 ONLY = {"torch": "train", "gensim": "train", "lightgbm": "train", "ray": "cluster"}
 """Libraries that only one package may import."""
@@ -67,7 +67,7 @@ def test_packages_import_one_way() -> None:
 @pytest.mark.parametrize("stages", sorted(STAGES | {"ranking"}))
 def test_stages_see_interfaces_and_no_storage(stages: str) -> None:
     imported = {b for a, b in OWN if a == stages}
-    assert not imported & (STORAGE | DOORS | BESIDE | {"draft", "sources"}), imported
+    assert not imported & (STORAGE | DOORS | NEXT_TO_PIPELINE | {"draft", "sources"}), imported
     for name, interface in INTERFACES.items():
         assert {b for a, b in MODULES if a == stages and package(b) == name} <= {interface}
 
@@ -75,16 +75,16 @@ def test_stages_see_interfaces_and_no_storage(stages: str) -> None:
 def test_models_and_text_know_nothing_of_libraries() -> None:
     for low in ("models", "text", "sources"):
         imported = {b for a, b in OWN if a == low}
-        assert not imported & (STORAGE | STAGES | DOORS | BESIDE | {"draft", "pipeline", "collection", "ranking"}), (
+        assert not imported & (STORAGE | STAGES | DOORS | NEXT_TO_PIPELINE | {"draft", "pipeline", "collection", "ranking"}), (
             low,
             imported,
         )
 
 
 def test_only_the_command_line_imports_what_stands_beside_the_pipeline() -> None:
-    for beside in BESIDE:
-        importers = {a for a, b in OWN if b == beside}
-        assert importers <= {"cli", *BESIDE}, (beside, importers)
+    for package_name in NEXT_TO_PIPELINE:
+        importers = {a for a, b in OWN if b == package_name}
+        assert importers <= {"cli", *NEXT_TO_PIPELINE}, (package_name, importers)
     assert ("evaluate", "train") not in OWN
 
 

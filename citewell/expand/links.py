@@ -103,7 +103,7 @@ class Links(Reranker):
 
 
 def co_citation_sentence(title: str, times: int, which: str) -> str:
-    """So many papers cite a paper together with the one called `title`, as a sentence."""
+    """Co-citation by `times` papers with the paper called `title`, as a sentence."""
     return f"Cited together with “{title}”, {which} ({_papers(times)})."
 
 

@@ -32,5 +32,5 @@ def search(
 
 
 def prepare(library: Library, pipeline: str | Pipeline | Stage = DEFAULT, progress: Progress = SILENT) -> None:
-    """Compute what a pipeline needs beside the index: vectors, where papers lack them."""
+    """Compute what a pipeline needs in addition to the index: vectors, where papers lack them."""
     as_pipeline(pipeline).prepare(library, progress=progress)

@@ -62,7 +62,7 @@ class SentenceModel:
 
 
 Requirement = Vectors | Weights | TrainedModel | SentenceModel
-"""What a stage needs beside the index; `citewell.pipeline.preparation` makes it, or says what is missing."""
+"""What a stage needs in addition to the index; `citewell.pipeline.preparation` makes it, or says what is missing."""
 
 
 class Stage:
@@ -84,7 +84,7 @@ class Stage:
                     yield part
 
     def requirements(self) -> Sequence[Requirement]:
-        """What the stage needs beside the index."""
+        """What the stage needs in addition to the index."""
         return ()
 
     def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:

@@ -14,7 +14,7 @@ _SPARE = 2
 
 
 def suggestions(pipeline: Component, request: Request, ranking: Ranking, k: int, sentences: int) -> list[Suggestion]:
-    """The `k` best papers of a ranking that `pipeline` returned, each with reasons and at most so many sentences."""
+    """The `k` best papers of a ranking that `pipeline` returned, each with reasons and at most `sentences` quotes."""
     records = request.collection.records(ranking.papers[: _SPARE * k])
     scored = zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True)
     chosen = {number: score for number, score in scored if number in records}

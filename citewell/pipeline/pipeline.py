@@ -138,7 +138,7 @@ class Pipeline(Component):
                     yield from component.all_stages()
 
     def requirements(self) -> list[Requirement]:
-        """What the stages, and the pipelines that they are made of, need beside the index; each once."""
+        """What the stages, and the pipelines that they are made of, need in addition to the index; each once."""
         return list(dict.fromkeys(need for stage in self.all_stages() for need in stage.requirements()))
 
     def prepare(self, library: Library, donors: Sequence[Path] = (), progress: Progress = SILENT) -> None:

@@ -1,4 +1,4 @@
-"""What stages need of a library beside its index: computing it, and saying what is missing."""
+"""What stages need of a library in addition to its index: computing it, and saying what is missing."""
 
 from __future__ import annotations
 

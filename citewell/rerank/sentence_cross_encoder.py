@@ -40,7 +40,7 @@ class SentenceCrossEncoder:
         return [Weights(name, weights.fingerprint(name)) for name in (self.encoder, self.model)]
 
     def scores(self, request: Request, ranking: SentenceRanking, near: Float64Array, most: int) -> Float64Array:
-        """The scores of ranked sentences, `near` being those by vectors: sentences of full texts anew, `most` of them read."""
+        """New scores for the sentences of full texts, `most` of which are read; others keep `near`, their score by vectors."""
         papers, lengths = np.unique(ranking.papers, return_counts=True)
         long = lengths[np.searchsorted(papers, ranking.papers)] > self.full_text
         if not long.any():

@@ -8,5 +8,5 @@ from citewell.types import Float64Array, IntArray
 
 
 def idf(texts: int, document_frequencies: IntArray) -> Float64Array:
-    """How rare terms are that so many of `texts` have: ln(1 + (N - df + 0.5) / (df + 0.5))."""
+    """The idf of terms by their document frequencies among `texts` texts: ln(1 + (N - df + 0.5) / (df + 0.5))."""
     return np.asarray(np.log(1 + (texts - document_frequencies + 0.5) / (document_frequencies + 0.5)), np.float64)

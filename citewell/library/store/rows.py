@@ -72,7 +72,7 @@ class Row:
         return years if self.paper.year is None else years | {self.paper.year}
 
     def signature(self) -> Signature:
-        """What it is known by beside its identifiers, from all its sources."""
+        """Titles, years and family names from all its sources, which identify it where it has no identifier."""
         return Signature(self.titles(), self.years(), families([*self.paper.authors, *self.also.get("authors", ())]))
 
     def values(self) -> tuple[object, ...]:
@@ -162,7 +162,7 @@ def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
 
 
 def absorb(row: Row, other: Row) -> None:
-    """Fill what the row lacks from `other`, and keep beside what `other` and its sources say otherwise."""
+    """Fill what the row lacks from `other`, and store the values of `other` and its sources that differ."""
     merge(row, other.paper, other.paper.ids)
     _note(row, "id", row.paper.id, other.paper.id)
     for name, values in other.also.items():
@@ -176,7 +176,7 @@ def absorb(row: Row, other: Row) -> None:
 
 
 def _note(row: Row, name: str, mine: object, value: object) -> bool:
-    """Keep a differing value beside the row's own; False where it is known already."""
+    """Store a value that differs from the row's own; False where it is stored already."""
     text = _as_text(value)
     known = row.also.get(name, [])
     if name == "date":

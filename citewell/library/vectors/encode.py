@@ -35,7 +35,7 @@ TEXTS = (*FIELDS, *JOINED, SENTENCES)
 CHUNK = 2048
 """Papers encoded between two commits: enough to sort them by length, little to lose."""
 CONTEXTS = 4
-"""Of what others say of a paper, or it of others, so many contexts are encoded, unless the encoder wants another number."""
+"""How many contexts of a paper are encoded, unless the encoder asks for another number."""
 
 
 class Encodes(Protocol):

@@ -1,9 +1,9 @@
 """The papers whose vectors are nearest to a query's.
 
-Every vector is scanned as int8 against the query as int8, with products summed as whole numbers: in numpy at first, compiled
-once many have been scanned, both with the same outcome. Twice as many as are wanted are then scored anew with the query as it
-is, and that score counts. A paper that has several vectors, of its sentences, is as near as the nearest. Where a library is so
-large that it has a neighbour index, that takes the scan's place.
+The scan compares every int8 vector with the query as int8 and sums the products as integers: in numpy at first, compiled once
+many have been scanned, with the same result. Twice as many papers as requested are then scored with the query in single
+precision, and that score counts. A paper with several vectors, one for each sentence, scores as its nearest. A library large
+enough to have a neighbour index uses that instead of the scan.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _PATIENCE = 3_000_000
 """How many vectors numpy scans in the time that loading numba takes, roughly."""
 _AT_ONCE = 1 << 14
 _SAMPLED = 64
-"""Of the scores one in so many tells where about the best begin."""
+"""One score in this many is sampled to estimate where the top begins."""
 _BEYOND = 16
 _FETCHED = 500
-"""How many papers beyond twice those wanted the neighbour index is asked for: the more, the fewer are missed."""
+"""How many papers the neighbour index returns beyond twice the requested number: more means fewer misses."""
 
 _compiled: Callable[..., Any] | None = None
 _scanned = 0
 
 
 class Rows:
-    """Vectors of segments, laid end to end, and which of them count."""
+    """The vectors of all segments in a row, and which of them are current."""
 
     def __init__(self, parts: Sequence[tuple[Vectors, Mask]]) -> None:
         parts = [_without_gaps(segment, counts) for segment, counts in parts if counts.any()]
@@ -46,7 +46,7 @@ class Rows:
         self.papers = np.concatenate([np.zeros(0, np.int64), *(segment.papers for segment in self.segments)])
         counts = np.concatenate([np.zeros(0, bool), *(counts for _, counts in parts)])
         self.counts = None if counts.all() else counts
-        """None where all count."""
+        """None where all are current."""
 
     @cached_property
     def each(self) -> int:
@@ -55,7 +55,7 @@ class Rows:
 
     @cached_property
     def _sorted(self) -> tuple[IntArray, IntArray]:
-        """The papers that count in ascending order, and their places."""
+        """The papers with a current vector in ascending order, and their positions."""
         places = np.arange(len(self.papers)) if self.counts is None else np.flatnonzero(self.counts)
         places = places[np.argsort(self.papers[places], kind="stable")]
         return self.papers[places], places
