@@ -24,6 +24,10 @@ from citewell.types import Float32Array, Float64Array, IntArray, Mask, PaperNumb
 _CACHED_NORMS = 4
 
 
+_SEARCHED = 8
+"""A binary search costs about as much as reading this many postings."""
+
+
 @dataclass
 class Segment:
     """One open segment."""
@@ -121,6 +125,13 @@ class Segment:
         """The papers that a newer segment has replaced, as distances from the segment's first."""
         return np.asarray(self.postings.papers[self.shadowed] - self.postings.papers[0], np.uint16)
 
+    @cached_property
+    def _is_shadowed(self) -> Mask:
+        """For each paper in the span whether a newer segment has replaced it."""
+        mask = np.zeros(self.span, bool)
+        mask[self._shadowed_docs] = True
+        return mask
+
     def _shadowed_counts(self, places: Places, terms: IntArray) -> IntArray:
         """In how many shadowed papers each of some looked-up terms is."""
         shadowed = self._shadowed_docs
@@ -131,8 +142,11 @@ class Segment:
                 counts[at] = np.count_nonzero(self.postings.dense[row][shadowed])
             else:
                 docs = self.postings.docs[places.starts[term] : places.ends[term]]
-                place = np.minimum(docs.searchsorted(shadowed), len(docs) - 1)
-                counts[at] = np.count_nonzero(docs[place] == shadowed)
+                if len(docs) < _SEARCHED * len(shadowed):
+                    counts[at] = np.count_nonzero(self._is_shadowed[docs])
+                else:  # a few papers were replaced: searching for them is shorter than reading a long list
+                    place = np.minimum(docs.searchsorted(shadowed), len(docs) - 1)
+                    counts[at] = np.count_nonzero(docs[place] == shadowed)
         return counts
 
     def posting(self, places: Places, term: int) -> tuple[IntArray, IntArray]:
