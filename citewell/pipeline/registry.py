@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,9 @@ def _build(name: str, overrides: Mapping[str, Any], within: tuple[str, ...]) -> 
         raise CitewellError(f"The pipeline {name!r} contains itself: {' → '.join((*within, name))}.")
     definition = definitions().get(name)
     if definition is None:
-        raise CitewellError(f"There is no pipeline {name!r}. 'citewell pipelines' lists them: {', '.join(definitions())}.")
+        close = get_close_matches(name, definitions(), 3)
+        hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+        raise CitewellError(f"There is no pipeline {name!r}.{hint} 'citewell pipelines' lists them all.")
     classes = [_stage_class(parameters["kind"]) for parameters in definition["stages"]]
     if unused := [key for key in overrides if not any(_takes(kind, key) for kind in classes)]:
         raise CitewellError(f"No stage of the pipeline {name!r} has a parameter {unused[0]!r}.")

@@ -14,6 +14,7 @@ import numpy as np
 from citewell.collection.interface import VectorSet
 from citewell.errors import CitewellError
 from citewell.models import encoder, weights
+from citewell.models.inputs import PaperText
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query, Ranking, Reason
 from citewell.pipeline.contract import Explanations, Requirement, Retriever, Vectors, Weights
 from citewell.ranking.request import Request
@@ -29,13 +30,6 @@ FORMS = {
 }
 """The parts of a query that are encoded, in order; the encoder reads about 200 words, so the first count most."""
 
-_CLOSE = {
-    "own": "Its abstract is close to your text.",
-    "cited": "The sentences that cite it are close to yours.",
-    "citing": "The sentences in which it cites others are close to yours.",
-    "own+cited": "Its abstract and the sentences that cite it are close to yours.",
-    "own+citing": "Its abstract and the sentences in which it cites others are close to yours.",
-}
 _QUOTE = {"cited": ("Cited elsewhere as", "[it]"), "citing": ("It says of others", "[…]")}
 """How a quoted context is introduced, and what stands for the citation in it."""
 _QUOTED_PAPERS = 20
@@ -78,9 +72,10 @@ class Dense(Retriever):
 
     def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
         cosines = self.score(request, np.array(papers, np.int64)).tolist()
+        texts = request.collection.texts(self.text, np.array(papers, np.int64))
         reasons: Explanations = {
             number: [
-                Reason("similarity", _CLOSE[self.text]),
+                Reason("similarity", _close(self.text, texts.get(number, PaperText()))),
                 Reason("cosine", f"Cosine of {self.encoder} vectors ({self.text} text): {cosine:.2f}.", detail=True),
             ]
             for number, cosine in zip(papers, cosines, strict=True)
@@ -128,6 +123,15 @@ class Dense(Retriever):
             f"The papers of {request.collection.name} have no {self.encoder} vectors of their {self.text} text."
             f" Run 'citewell library encode --encoder {self.encoder} --text {self.text}'."
         )
+
+
+def _close(text: str, paper: PaperText) -> str:
+    """What of a paper is close to the query, as a sentence that names only what the paper has."""
+    own = ("Its abstract" if paper.abstract else "Its title") if "own" in text else ""
+    others = "the sentences in which it cites others" if "citing" in text else "the sentences that cite it"
+    if not paper.contexts:
+        return f"{own or 'Its text'} is close to your text."
+    return f"{own} and {others} are close to yours." if own else f"{others.capitalize()} are close to yours."
 
 
 def _parts(query: Query, form: str) -> Query:

@@ -171,7 +171,7 @@ def test_the_reason_quotes_the_nearest_context(tmp_path: Path, monkeypatch: pyte
     assert "“… egg" in quote and "gage [it], fig" in quote and len(quote) < 260
     said = reason("hefedhehen", library.number("citing"), "citing").text
     assert said.startswith("It says of others: “he fed the hen […].”")
-    assert reason("boat", num, "own").text == "Its abstract is close to your text."
+    assert reason("boat", num, "own").text == "Its title is close to your text.", "the paper has no abstract"
     stage, request = Dense("letters", text="cited"), Request(LocalCollection(library), Query(title="x"))
     assert stage.explain(request, stage.retrieve(request), [library.number("p1")]) == {}
 
