@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from citewell.evaluate.claims import (
-    LabelledPassage,
+    LabelledBlock,
     articles,
     average_precision,
     count_cues,
-    passages,
+    labelled_paragraphs,
     precision_recall_f1,
-    score_passages,
+    score_blocks,
     threshold_for,
 )
 from citewell.evaluate.sets import DataSet
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--articles", type=Path, metavar="DIR")
     given = parser.parse_args()
     dataset = DataSet.open(given.set)
-    found = list(passages(dataset, dataset.years[given.split]))
+    found = list(labelled_paragraphs(dataset, dataset.years[given.split]))
     if given.sample and given.sample < len(found):
         found = random.Random(0).sample(found, given.sample)
     years = ", ".join(map(str, dataset.years[given.split]))
@@ -62,26 +62,26 @@ def _whole(dataset: DataSet, folder: Path) -> None:
     _report(load(), found)
 
 
-def _left_out(found: Sequence[LabelledPassage]) -> str:
-    texts = [(text, ok) for each in found for text, ok in zip(each.passage.sentences, each.judged, strict=True)]
+def _left_out(found: Sequence[LabelledBlock]) -> str:
+    texts = [(text, ok) for each in found for text, ok in zip(each.block.sentences, each.judged, strict=True)]
     words = sum(has_integral_citation(text) for text, _ in texts)
     cite = sum(has_citation(text) for text, _ in texts)
     count = sum(ok for _, ok in texts)
     return f"{len(texts):,} sentences of which {count:,} count; of {cite:,} that cite {words:,} need the mark as a word"
 
 
-def _report(model: Claims, found: Sequence[LabelledPassage]) -> None:
+def _report(model: Claims, found: Sequence[LabelledBlock]) -> None:
     print("| section | sentences | that cite | who tells | AP | P | R | F1 |\n|---|---:|---:|---|---:|---:|---:|---:|")
     groups = {"all": list(found)}
     for kind in KINDS:
-        groups[kind or "no heading"] = [each for each in found if section_kind(each.passage.section) == kind]
+        groups[kind or "no heading"] = [each for each in found if section_kind(each.block.section) == kind]
     for name, group in groups.items():
         if any(each.judged.any() for each in group):
             _rows(model, name, group)
 
 
-def _rows(model: Claims, name: str, group: Sequence[LabelledPassage]) -> None:
-    cites, scores = score_passages(model, group)
+def _rows(model: Claims, name: str, group: Sequence[LabelledBlock]) -> None:
+    cites, scores = score_blocks(model, group)
     cues = count_cues(group)
     limits = model.thresholds
     as_precise = threshold_for(cites, scores, precision_recall_f1(cites, cues, 1.0)["P"])

@@ -42,17 +42,17 @@ CUES = re.compile(
 
 
 @dataclass(frozen=True)
-class LabelledPassage:
-    """A passage of a published paper, with labels: which of its sentences cite, and which count in the test."""
+class LabelledBlock:
+    """A block of sentences of a published paper, with labels: which sentences cite, and which count in the test."""
 
-    passage: SentenceBlock
+    block: SentenceBlock
     cites: Mask
     judged: Mask
     paper: str = ""
     year: int = 0
 
 
-def passages(dataset: DataSet, years: Sequence[int] | range) -> Iterator[LabelledPassage]:
+def labelled_paragraphs(dataset: DataSet, years: Sequence[int] | range) -> Iterator[LabelledBlock]:
     """The paragraphs of a set from papers of these years."""
     known = {name: paper.year for paper in dataset.papers() for name in paper.ids}
     naming = dataset.naming()
@@ -61,13 +61,13 @@ def passages(dataset: DataSet, years: Sequence[int] | range) -> Iterator[Labelle
         year = known.get(citing)
         if year is not None and year in years:
             sentences = [paragraph.topic_sentence, *split_sentences(paragraph.text)]
-            passage = label_sentences(sentences, paragraph.section, citing, year)
-            passage.judged[0] = False
-            yield passage
+            block = label_sentences(sentences, paragraph.section, citing, year)
+            block.judged[0] = False
+            yield block
 
 
-def articles(folder: Path) -> Iterator[tuple[Paper, list[LabelledPassage]]]:
-    """Whole articles in JATS XML, with a passage for each section; articles without text are left out."""
+def articles(folder: Path) -> Iterator[tuple[Paper, list[LabelledBlock]]]:
+    """Whole articles in JATS XML, with a block for each section; articles without text are left out."""
     for path in sorted(folder.glob("*.xml")):
         with Source(path) as source:
             for paper in jats.read(source):
@@ -75,7 +75,7 @@ def articles(folder: Path) -> Iterator[tuple[Paper, list[LabelledPassage]]]:
                     yield paper, list(_sections(paper))
 
 
-def _sections(paper: Paper) -> Iterator[LabelledPassage]:
+def _sections(paper: Paper) -> Iterator[LabelledBlock]:
     begin = 0
     for at in range(1, len(paper.sentences) + 1):
         if at == len(paper.sentences) or paper.sentences[at].section != paper.sentences[begin].section:
@@ -86,29 +86,29 @@ def _sections(paper: Paper) -> Iterator[LabelledPassage]:
             begin = at
 
 
-def label_sentences(sentences: Sequence[str], section: str, paper: str = "", year: int = 0) -> LabelledPassage:
-    """A labelled passage of sentences whose citations are marks."""
+def label_sentences(sentences: Sequence[str], section: str, paper: str = "", year: int = 0) -> LabelledBlock:
+    """A labelled block of sentences, in which citations are marks."""
     cites = np.array([has_citation(each) for each in sentences], bool)
-    return LabelledPassage(
+    return LabelledBlock(
         SentenceBlock(sentences, section), cites, np.array([scorable(each) for each in sentences], bool), paper, year
     )
 
 
-def score_passages(model: Claims, labelled: Sequence[LabelledPassage]) -> tuple[Mask, Float64Array]:
+def score_blocks(model: Claims, labelled: Sequence[LabelledBlock]) -> tuple[Mask, Float64Array]:
     """Whether each sentence that counts cites, and its score by the model."""
-    scores = model.scores([each.passage for each in labelled])
+    scores = model.scores([each.block for each in labelled])
     return _judged(labelled, [each.cites for each in labelled]), _judged(labelled, scores)
 
 
-def count_cues(labelled: Sequence[LabelledPassage]) -> Float64Array:
+def count_cues(labelled: Sequence[LabelledBlock]) -> Float64Array:
     """The scores of the same sentences by the baseline: the number of cue phrases."""
     counts = [
-        np.array([len(CUES.findall(remove_citations(text))) for text in each.passage.sentences], float) for each in labelled
+        np.array([len(CUES.findall(remove_citations(text))) for text in each.block.sentences], float) for each in labelled
     ]
     return _judged(labelled, counts)
 
 
-def _judged(labelled: Sequence[LabelledPassage], values: Sequence[Array]) -> Array:
+def _judged(labelled: Sequence[LabelledBlock], values: Sequence[Array]) -> Array:
     """The values of the sentences that count, in one array."""
     return np.concatenate([value[each.judged] for value, each in zip(values, labelled, strict=True)] or [np.zeros(0)])
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from citewell import __version__
 from citewell.errors import CitewellError
-from citewell.evaluate.claims import LabelledPassage, best_threshold, figures, passages, score_passages, threshold_for
+from citewell.evaluate.claims import LabelledBlock, best_threshold, figures, labelled_paragraphs, score_blocks, threshold_for
 from citewell.evaluate.sets import DataSet
 from citewell.models.claims import (
     FEATURES,
@@ -61,12 +61,10 @@ class LabelledSentences:
     """The terms of each sentence (scipy CSR)."""
 
     @classmethod
-    def of(cls, paragraphs: Sequence[LabelledPassage], recipe: ClaimsRecipe) -> LabelledSentences:
+    def of(cls, paragraphs: Sequence[LabelledBlock], recipe: ClaimsRecipe) -> LabelledSentences:
         random = np.random.default_rng(recipe.seed)
-        sentences = [
-            [remove_citations(sentence[:MAX_CHARACTERS]) for sentence in each.passage.sentences] for each in paragraphs
-        ]
-        kinds = ["" if random.random() < recipe.unsectioned else section_kind(each.passage.section) for each in paragraphs]
+        sentences = [[remove_citations(sentence[:MAX_CHARACTERS]) for sentence in each.block.sentences] for each in paragraphs]
+        kinds = ["" if random.random() < recipe.unsectioned else section_kind(each.block.section) for each in paragraphs]
         sizes = [len(each) for each in sentences]
         return cls(
             sentences,
@@ -114,15 +112,15 @@ def train(recipe: ClaimsRecipe, sets: Sequence[Path], out: Path, progress: Progr
     return {"recipe": recipe.name, "out": str(out), "dev": figures, "seconds": round(time.monotonic() - started, 1)}
 
 
-def _read_years(dataset: DataSet, years: Sequence[int] | range, progress: Progress) -> list[LabelledPassage]:
-    paragraphs = list(passages(dataset, years))
+def _read_years(dataset: DataSet, years: Sequence[int] | range, progress: Progress) -> list[LabelledBlock]:
+    paragraphs = list(labelled_paragraphs(dataset, years))
     progress.advance()
     if not _count(paragraphs)["cite"]:
         raise CitewellError(f"{dataset.folder} has no paragraph with a citation in the years {min(years)} to {max(years)}")
     return paragraphs
 
 
-def _count(paragraphs: Sequence[LabelledPassage]) -> dict[str, int]:
+def _count(paragraphs: Sequence[LabelledBlock]) -> dict[str, int]:
     return {
         "paragraphs": len(paragraphs),
         "sentences": sum(int(each.judged.sum()) for each in paragraphs),
@@ -201,11 +199,11 @@ def _fit_trees(
 
 
 def _choose_thresholds(
-    recipe: ClaimsRecipe, dev_parts: Mapping[str, Sequence[LabelledPassage]], out: Path
+    recipe: ClaimsRecipe, dev_parts: Mapping[str, Sequence[LabelledBlock]], out: Path
 ) -> dict[str, dict[str, float]]:
     """Choose the thresholds on the dev years of the first set and write them; returns the dev measures of every set."""
     model = Claims(out)
-    predictions = {name: score_passages(model, paragraphs) for name, paragraphs in dev_parts.items()}
+    predictions = {name: score_blocks(model, paragraphs) for name, paragraphs in dev_parts.items()}
     cites, scores = next(iter(predictions.values()))
     best_f1, high_precision = best_threshold(cites, scores), threshold_for(cites, scores, recipe.precision)
     write_json(out / THRESHOLDS, {"even": round(best_f1, 4), "sure": round(high_precision, 4)})

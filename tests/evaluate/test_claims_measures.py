@@ -14,9 +14,9 @@ from citewell.evaluate.claims import (
     best_threshold,
     count_cues,
     label_sentences,
-    passages,
+    labelled_paragraphs,
     precision_recall_f1,
-    score_passages,
+    score_blocks,
     threshold_for,
 )
 from citewell.evaluate.sets import DataSet
@@ -63,11 +63,11 @@ def test_first_sentences_and_other_years_do_not_count(tmp_path: Path) -> None:
         {"id": "b", "citing": "p2020-1", "cited": ["p2016-1"], "topic_sentence": "Gulls are counted too.", "text": TEXT},
     ]  # fmt: skip
     dataset = DataSet.open(made.write(tmp_path / "set"))
-    (passage,) = passages(dataset, [2019])
+    (passage,) = labelled_paragraphs(dataset, [2019])
     assert passage.judged.tolist() == [False, True, True]
     assert passage.cites.tolist() == [False, True, False]
-    assert (passage.passage.section, passage.year) == ("Introduction", 2019)
-    cites, scores = score_passages(load(), [passage])
+    assert (passage.block.section, passage.year) == ("Introduction", 2019)
+    cites, scores = score_blocks(load(), [passage])
     assert cites.tolist() == [True, False]
     assert scores[0] > scores[1]
     assert count_cues([passage]).tolist() == [1.0, 0.0]
