@@ -30,21 +30,21 @@ def info(library: Library, as_json: bool) -> None:
     """Show counts, size on disk, and the status of vectors and trained models."""
     from citewell import serialize
 
-    found = serialize.library(library)
+    summary = serialize.library(library)
     if as_json:
-        print_json(found)
+        print_json(summary)
         return
-    postings = ", ".join(f"{name} {count:,}" for name, count in found["postings"].items())
+    postings = ", ".join(f"{name} {count:,}" for name, count in summary["postings"].items())
     for label, value in (
-        ("folder", found["folder"]),
-        ("papers", f"{found['papers']:,} ({found['with_abstract']:,} with an abstract)"),
-        ("citations", f"{found['citations']:,} resolved, {found['waiting']:,} unresolved"),
-        ("contexts", f"{found['contexts']:,} ({found['waiting_contexts']:,} more of papers that are not in the library)"),
-        ("sentences", f"{found['sentences']:,}"),
-        ("index", f"{found['segments']:,} segments; texts: {postings}; {found['to_index']:,} papers to index"),
-        *(("vectors", _of_vectors(each)) for each in found["vectors"]),
-        ("models", "; ".join(map(_of_model, found["models"]))),
-        ("on disk", f"{found['bytes'] / 1e6:,.1f} MB"),
+        ("folder", summary["folder"]),
+        ("papers", f"{summary['papers']:,} ({summary['with_abstract']:,} with an abstract)"),
+        ("citations", f"{summary['citations']:,} resolved, {summary['waiting']:,} unresolved"),
+        ("contexts", f"{summary['contexts']:,} ({summary['waiting_contexts']:,} more of papers that are not in the library)"),
+        ("sentences", f"{summary['sentences']:,}"),
+        ("index", f"{summary['segments']:,} segments; texts: {postings}; {summary['to_index']:,} papers to index"),
+        *(("vectors", _of_vectors(each)) for each in summary["vectors"]),
+        ("models", "; ".join(map(_of_model, summary["models"]))),
+        ("on disk", f"{summary['bytes'] / 1e6:,.1f} MB"),
     ):
         if value:
             click.echo(f"{label:>10}  {value}")
@@ -52,7 +52,9 @@ def info(library: Library, as_json: bool) -> None:
 
 def _of_vectors(status: VectorStatus) -> str:
     """The status of the vectors of one encoder and text."""
-    which = f"{status.encoder} of {status.text} text"
+    from citewell.collection.interface import TEXT_LABELS
+
+    which = f"{status.encoder} ({TEXT_LABELS.get(status.text, status.text)})"
     if status.damage:
         return f"{which}: {status.damage}"
     if status.at_work:
@@ -151,18 +153,19 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
     starts one), it waits for that process and shows its progress.
     """
     from citewell.cli.progress import TerminalProgress
-    from citewell.library.vectors.status import at_work, encode_with_progress, follow, kept
+    from citewell.collection.interface import TEXT_LABELS
+    from citewell.library.vectors.status import at_work, default_vectors, encode_with_progress, follow
     from citewell.library.vectors.store import VectorStore
 
     if of_pipeline:
         _encode_for(library, of_pipeline, bool(name), as_json)
         return
-    wanted = [(name, text)] if name else kept()
-    if any(at_work(library, *pair) for pair in wanted):
+    vector_sets = [(name, text)] if name else default_vectors()
+    if any(at_work(library, *pair) for pair in vector_sets):
         tell(["another process is already computing these vectors; waiting for it"])
     done = []
     with library, TerminalProgress() as progress:
-        for encoder, of in wanted:
+        for encoder, of in vector_sets:
             follow(library, encoder, of, progress)
             made = encode_with_progress(library, encoder, of, progress)
             count = VectorStore(library.folder, encoder, of).count()
@@ -171,10 +174,8 @@ def encode(name: str | None, text: str, of_pipeline: str | None, library: Librar
         print_json(done)
         return
     for each in done:
-        of_sentences = each["text"] == "sentences"
-        whose = f"{each['encoder']} vectors of their" if of_sentences else f"a {each['encoder']} vector of their"
-        vectors = f"{each['vectors']:,} have {whose} {each['text']}{'' if of_sentences else ' text'}"
-        click.echo(f"{each['encoded']:,} papers encoded; {vectors}")
+        vectors = f"{each['encoder']} vectors ({TEXT_LABELS[str(each['text'])]})"
+        click.echo(f"{each['encoded']:,} papers encoded; {each['vectors']:,} have {vectors}")
 
 
 def _encode_for(library: Library, name: str, of_encoder: bool, as_json: bool) -> None:

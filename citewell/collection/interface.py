@@ -18,6 +18,15 @@ from citewell.types import Array, Float32Array, Float64Array, IntArray, Mask, Pa
 FIELDS = ("own", "cited", "citing", "own+cited", "own+citing", "authors")
 """The indexed texts of a paper: title, abstract and full text (``own``); the contexts that cite it (``cited``); the contexts in
 which it cites others (``citing``); two of them as one text; the names of its authors."""
+TEXT_LABELS = {
+    "own": "title and abstract",
+    "cited": "citing sentences",
+    "citing": "sentences that cite others",
+    "own+cited": "title, abstract and citing sentences",
+    "own+citing": "title, abstract and sentences that cite others",
+    "sentences": "one per sentence",
+}
+"""The texts that vectors are computed from, in plain words for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +74,7 @@ class BM25Query:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells two queries apart."""
+        """The value by which two queries are compared."""
         return self.terms.tobytes(), self.weights.tobytes(), self.fields, self.k1, self.b, self.hidden
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from citewell.collection.interface import TEXT_LABELS
 from citewell.library.library import Library
 from citewell.pipeline.contract import Requirement, SentenceModel, TrainedModel, Vectors
 from citewell.progress import SILENT, Progress
@@ -47,8 +48,8 @@ def _vectors_note(need: Vectors, library: Library) -> str:
         time = f" (about {left:,.0f} s left)" if left else ""
         return f"Vectors for {papers} are still being computed{time}; results will improve."
     return (
-        f"{papers} {'has' if count == 1 else 'have'} no {need.encoder} vectors ({need.text} text), so dense retrieval cannot"
-        f" find {'it' if count == 1 else 'them'}. Run '{command_for(need.encoder, need.text)}'."
+        f"{papers} {'has' if count == 1 else 'have'} no {need.encoder} vectors ({TEXT_LABELS.get(need.text, need.text)}), so"
+        f" dense retrieval cannot find {'it' if count == 1 else 'them'}. Run '{command_for(need.encoder, need.text)}'."
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from citewell.collection.interface import VectorSet
+from citewell.collection.interface import TEXT_LABELS, VectorSet
 from citewell.errors import CitewellError
 from citewell.models import encoder, weights
 from citewell.models.inputs import PaperText
@@ -31,7 +31,7 @@ FORMS = {
 """The parts of a query that are encoded, in order; the encoder reads about 200 words, so the first count most."""
 
 _QUOTE = {"cited": ("Cited elsewhere as", "[it]"), "citing": ("It says of others", "[…]")}
-"""How a quoted context is introduced, and what stands for the citation in it."""
+"""How a quoted context is introduced, and what replaces the citation in it."""
 _QUOTED_PAPERS = 20
 """For how many papers the contexts are encoded to find the one to quote: more would keep the user waiting."""
 _QUOTE_WIDTH = 200
@@ -55,7 +55,7 @@ class Dense(Retriever):
 
     def requirements(self) -> Sequence[Requirement]:
         installed = encoder.available(self.encoder)
-        # An encoder that comes as a Python package has no folder of weights: its name tells it apart.
+        # An encoder that comes as a Python package has no folder of weights: its name is its fingerprint.
         fingerprint = (weights.fingerprint(self.encoder) or self.encoder) if installed else ""
         return [Vectors(self.encoder, self.text), Weights(self.encoder, fingerprint)]
 
@@ -120,7 +120,7 @@ class Dense(Retriever):
         if self.optional:
             return False
         raise CitewellError(
-            f"The papers of {request.collection.name} have no {self.encoder} vectors of their {self.text} text."
+            f"The papers of {request.collection.name} have no {self.encoder} vectors ({TEXT_LABELS.get(self.text, self.text)})."
             f" Run 'citewell library encode --encoder {self.encoder} --text {self.text}'."
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from citewell.cli.library import _of_vectors
+from citewell.collection.interface import TEXT_LABELS
 from citewell.library import Library
 from citewell.library.trained_models import model_folder
 from citewell.library.vectors.status import VectorStatus
@@ -47,7 +48,7 @@ def test_an_add_makes_vectors_in_the_background(
     without = citewell("add", tiny_file, "--no-vectors", library=library)
     assert SAYS not in without.stdout and not (library / "vectors").exists()
     assert (
-        "citewell of own+cited text: 0 of 4 papers; run 'citewell library encode'"
+        "citewell (title, abstract and citing sentences): 0 of 4 papers; run 'citewell library encode'"
         in citewell("library", "info", library=library).stdout
     )
     assert SAYS in citewell("add", tiny_file, library=library).stdout
@@ -57,7 +58,7 @@ def test_an_add_makes_vectors_in_the_background(
     more.write_text('{"id": "fog", "title": "Fog over the harbour"}\n')
     assert "started" not in json.loads(citewell("add", more, "--json", library=library).stdout)
     assert complete(library)["papers"] == 5
-    assert "citewell of own+cited text: 5 papers\n" in citewell("library", "info", library=library).stdout
+    assert "citewell (title, abstract and citing sentences): 5 papers\n" in citewell("library", "info", library=library).stdout
     assert "0 papers encoded; 5 have" in citewell("library", "encode", library=library).stdout
     assert "2 papers encoded" in (library / "vectors" / "background.log").read_text()
 
@@ -94,7 +95,7 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
 def test_how_vectors_stand_is_a_line(stands: dict[str, Any], says: str) -> None:
     usual = {"encoder": "citewell", "text": "own+cited", "papers": 12288, "of": 31284, "complete": False, "at_work": False}
     status = VectorStatus(**{**usual, **stands})
-    assert _of_vectors(status) == f"citewell of {status.text} text: {says}"
+    assert _of_vectors(status) == f"citewell ({TEXT_LABELS[status.text]}): {says}"
 
 
 @pytest.fixture

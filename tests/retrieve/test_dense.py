@@ -183,12 +183,13 @@ def test_notes_count_papers_without_vectors(library: Library) -> None:
     assert notes(Dense("letters")) == []
     add(library, [{"id": "new", "title": "new boat"}])
     note = (
-        "has no letters vectors (own text), so dense retrieval cannot find it. Run 'citewell library encode --encoder letters'."
+        "has no letters vectors (title and abstract), so dense retrieval cannot find it."
+        " Run 'citewell library encode --encoder letters'."
     )
     assert notes(Dense("letters")) == [f"1 paper {note}"]
     add(library, [{"id": "newer", "title": "newer boat"}])
     assert notes(Dense("letters"))[0].startswith(
-        "2 papers have no letters vectors (own text), so dense retrieval cannot find them."
+        "2 papers have no letters vectors (title and abstract), so dense retrieval cannot find them."
     )
     (note,) = notes(Dense())
     assert note.startswith("32 papers have no minilm vectors") and note.endswith("'citewell library encode --encoder minilm'.")

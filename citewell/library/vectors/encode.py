@@ -1,7 +1,7 @@
-"""Giving papers their vectors: those whose text is new or has changed, some at a time, each some committed at once.
+"""Computes the vectors of papers whose text is new or has changed, and commits them chunk by chunk.
 
-Killed at any moment, the next run finds by the texts' hashes what has been done. Vectors that another library of the same
-papers has already (a donor) are taken from there. Of a large library the vectors get a neighbour index in the end.
+If a run is killed, the next one compares hashes of the texts and resumes. Vectors that another library of the same papers (a
+donor) already has are copied from there. At the end, the vectors of a large library get a neighbour index.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from citewell.text.citation_contexts import near_mark
 from citewell.types import Float32Array, IntArray
 
 SENTENCES = "sentences"
-"""The text of which a paper has a vector for each sentence."""
+"""Each sentence of a paper has its own vector."""
 TEXTS = (*FIELDS, *JOINED, SENTENCES)
-"""What can be encoded of papers."""
+"""The texts of papers that can be encoded."""
 CHUNK = 2048
-"""Papers encoded between two commits: enough to sort them by length, little to lose."""
+"""Papers encoded between two commits: enough to batch texts of similar length, few enough to lose little when killed."""
 CONTEXTS = 4
 """How many contexts of a paper are encoded, unless the encoder asks for another number."""
 
 
 class Encodes(Protocol):
-    """What makes vectors of texts."""
+    """Turns texts into vectors."""
 
     name: str
 
@@ -75,14 +75,14 @@ def encode(
             progress.advance(len(chunk))
         if files != store.encoded_segments:
             store.finish(files)
-        if text != SENTENCES:  # they are asked for by paper
+        if text != SENTENCES:  # sentence vectors are looked up by paper
             neighbours.refresh(store, library.index.listed("own"), limit, progress)
         remove_outdated(library.folder, encoder.name, text)
     return made
 
 
 def lock_path(library: Path, encoder: str, text: str) -> Path:
-    """The lock of who encodes."""
+    """The lock of the process that encodes."""
     store = vectors_path(library, encoder, text)
     return store.with_name(f"{store.name}.lock")
 
@@ -95,7 +95,7 @@ def missing(library: Library, encoder: str, text: str = "own") -> int:
 
 
 def to_look_at(index: Index, text: str, encoded_segments: Sequence[str]) -> tuple[list[str], IntArray]:
-    """All segments of the text in the index, and the live papers of those that nobody has gone through."""
+    """All segments of the text in the index, and the live papers of the segments that are not encoded yet."""
     segments = list(index.segments("own" if text == SENTENCES else text))
     papers = [np.zeros(0, np.int64), *(each.numbers() for each in segments if each.entry.file not in encoded_segments)]
     return sorted(segment.entry.file for segment in segments), np.unique(np.concatenate(papers))
@@ -115,7 +115,7 @@ def _encode_chunk(
     nums, hashes = nums[changed], hashes[changed]
     if not len(nums):
         return 0
-    # Of a paper's vectors each has a hash of its own, from which the place tells it apart.
+    # A paper's vectors have different hashes: that of the paper plus the position.
     counts = [len(texts[num]) for num in nums.tolist()]
     flat = [part for num in nums.tolist() for part in texts[num]]
     places = np.arange(len(flat)) - np.repeat(np.cumsum([0, *counts[:-1]]), counts)
@@ -165,22 +165,22 @@ def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Float32Array:
 
 
 def paper_texts(library: Library, text: str, nums: list[int], contexts: int = CONTEXTS) -> Iterator[tuple[int, PaperText]]:
-    """What is encoded of each paper that has such a text, with the newest of its contexts."""
+    """The text to encode of each paper that has such a text, with its newest contexts."""
     own, _, others = text.rpartition("+") if text != "own" else ("own", "", "")
     read = {"cited": library.store.cited_texts, "citing": library.store.citing_texts}
-    said = read[others](nums) if others else {}
+    contexts_of = read[others](nums) if others else {}
     papers = library.store.papers(nums) if own else {}
-    for num in papers if own else said:
+    for num in papers if own else contexts_of:
         paper = papers.get(num, Paper())
-        found = PaperText(paper.title, paper.abstract, said.get(num, [])[-contexts:] if contexts else ())
-        if found.parts():
-            yield num, found
+        paper_text = PaperText(paper.title, paper.abstract, contexts_of.get(num, [])[-contexts:] if contexts else ())
+        if paper_text.parts():
+            yield num, paper_text
 
 
 def sentence_texts(library: Library, papers: IntArray) -> dict[int, list[PaperText]]:
     """The sentences of each paper that has any, as an encoder reads them."""
-    found = library.store.quotable(papers.tolist()).items()
-    return {num: [PaperText(abstract=sentence.text) for sentence in sentences] for num, sentences in found if sentences}
+    sentences_of = library.store.quotable(papers.tolist()).items()
+    return {num: [PaperText(abstract=sentence.text) for sentence in sentences] for num, sentences in sentences_of if sentences}
 
 
 def _hash(texts: Sequence[PaperText]) -> int:

@@ -47,9 +47,9 @@ class Neighbours:
         path = _graph_file(store, files.name)
         try:
             covered = map_arrays(_covered_file(store, files.name), files.covered_bytes)
-            found = path.stat()
-            untouched = found.st_mtime_ns == files.written
-            if found.st_size != files.bytes or not (untouched or checksum(path) == files.crc32):
+            file = path.stat()
+            untouched = file.st_mtime_ns == files.written
+            if file.st_size != files.bytes or not (untouched or checksum(path) == files.crc32):
                 return None
             graph = _new_graph(store.dimension)
             graph.view(path)
@@ -108,8 +108,8 @@ def _commit(store: VectorStore, graph: Any, papers: npt.NDArray[np.int32], hashe
     path = _graph_file(store, name)
     with replaced(path) as part:
         graph.save(part)
-    found = path.stat()
-    store.keep_neighbours(NeighbourFiles(name, found.st_size, checksum(path), found.st_mtime_ns, covered_bytes))
+    file = path.stat()
+    store.keep_neighbours(NeighbourFiles(name, file.st_size, checksum(path), file.st_mtime_ns, covered_bytes))
     # Delete what earlier builds left, also those that were killed.
     for pattern in ("*.near*", "*.covered*"):
         for old in store.folder.glob(pattern):

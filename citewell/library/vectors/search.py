@@ -78,7 +78,7 @@ class Rows:
 
 
 def _without_gaps(segment: Vectors, counts: Mask) -> tuple[Vectors, Mask]:
-    """A segment of which little counts, cut down to that."""
+    """A segment without its outdated vectors, if they are at least half of it."""
     if np.count_nonzero(counts) > len(counts) // 2:
         return segment, counts
     cut = Vectors(segment.papers[counts], segment.hashes[counts], segment.codes[counts], segment.scales[counts])
@@ -95,10 +95,10 @@ class VectorSearch:
             self._others = Rows([(part, counts & ~neighbours.covers(part.papers, part.hashes)) for part, counts in parts])
 
     def nearest(self, query: Float32Array, size: int, may_find: MayFind) -> tuple[IntArray, Float32Array]:
-        """The `size` papers nearest to the query of those that may be found, and their cosines, best first.
+        """The `size` papers nearest to the query among those that pass the filters, and their cosines, best first.
 
-        With a neighbour index, a few of the papers that it covers may be missed. Where filters leave fewer of those it finds
-        than are wanted, everything is scanned, as without it: that is right, only slower.
+        A neighbour index may miss a few of the papers that it covers. If filters leave fewer than `size` of its papers, all
+        vectors are scanned instead, which is exact but slower.
         """
         papers = self._from_neighbours(query, size, may_find)
         if papers is None:
@@ -109,31 +109,31 @@ class VectorSearch:
         return papers[best], cosines[best]
 
     def cosines(self, query: Float32Array, papers: IntArray) -> Float32Array:
-        """How near each of some papers is; not a number for those that have no vector."""
+        """The cosine of each paper with the query; NaN for papers without a vector."""
         every, counts = self.all_cosines(query, papers)
-        found = np.full(len(papers), np.nan, np.float32)
+        nearest = np.full(len(papers), np.nan, np.float32)
         if len(every):
-            found[counts > 0] = np.maximum.reduceat(every, (np.cumsum(counts) - counts)[counts > 0])
-        return found
+            nearest[counts > 0] = np.maximum.reduceat(every, (np.cumsum(counts) - counts)[counts > 0])
+        return nearest
 
     def all_cosines(self, query: Float32Array, papers: IntArray) -> tuple[Float32Array, IntArray]:
-        """How near each vector of some papers is, one paper after the other, and how many each paper has."""
+        """The cosines of all vectors of some papers, one paper after the other, and how many each paper has."""
         places, counts = self.rows.all_places(papers)
-        found = np.zeros(len(places), np.float32)
+        cosines = np.zeros(len(places), np.float32)
         for segment, start, end in zip(self.rows.segments, self.rows.starts, self.rows.starts[1:], strict=False):
             here = (places >= start) & (places < end)
             at = places[here] - start
-            # Row by row, so that a paper's score is the same, to the last bit, whichever others are asked for.
-            found[here] = (segment.codes[at] * query).sum(axis=1) * segment.scales[at]
-        return found, counts
+            # Row by row, so that a paper's score is the same, to the last bit, whichever other papers are scored.
+            cosines[here] = (segment.codes[at] * query).sum(axis=1) * segment.scales[at]
+        return cosines, counts
 
     def _from_neighbours(self, query: Float32Array, size: int, may_find: MayFind) -> IntArray | None:
-        """Candidates by the neighbour index; None where there is none, or it finds too few."""
-        asked = 2 * size + _FETCHED
-        if self._neighbours is None or asked >= len(self._neighbours):  # nearly all are wanted: it would only miss some
+        """Candidates from the neighbour index; None if there is none or it finds too few."""
+        count = 2 * size + _FETCHED
+        if self._neighbours is None or count >= len(self._neighbours):  # a scan of nearly all papers is exact
             return None
         code, _ = quantised(query[None])
-        papers = self._neighbours.search(code[0], asked)
+        papers = self._neighbours.search(code[0], count)
         papers = papers[(self.rows.places(papers) >= 0) & (self._others.places(papers) < 0)]
         papers = papers[may_find(papers)]
         if len(papers) < size:
@@ -157,20 +157,20 @@ def open_vectors(library: Library, encoder: str, text: str) -> VectorSearch | No
 
 
 def candidates(rows: Rows, query: Float32Array, count: int, may_find: MayFind) -> IntArray:
-    """The `count` papers nearest to the query by the scan, of those that may be found."""
+    """The `count` papers nearest to the query by the scan, among those that pass the filters."""
     code, scale = quantised(query[None])
     scores = [scan(segment.codes, segment.scales, code[0], float(scale[0])) for segment in rows.segments]
     near = scores[0] if len(scores) == 1 else np.concatenate([np.zeros(0, np.float32), *scores])
     if rows.counts is not None:
         near[~rows.counts] = -np.inf
-    # Asking of every paper whether it may be found takes as long as the scan; mostly it is enough to ask of the best.
-    places = _found(rows, near, _highest(near, 2 * count), may_find)
+    # Filtering every paper takes as long as the scan; usually it is enough to filter the nearest.
+    places = _allowed(rows, near, _highest(near, 2 * count), may_find)
     if len(places) < count < len(near):
-        places = _found(rows, near, np.arange(len(near)), may_find)
+        places = _allowed(rows, near, np.arange(len(near)), may_find)
     return rows.papers[places[_highest(near[places], count)]]
 
 
-def _found(rows: Rows, near: Float32Array, places: IntArray, may_find: MayFind) -> IntArray:
+def _allowed(rows: Rows, near: Float32Array, places: IntArray, may_find: MayFind) -> IntArray:
     places = places[near[places] > -np.inf]
     return places[may_find(rows.papers[places])]
 
@@ -196,10 +196,10 @@ def scan(codes: Int8Array, scales: Float32Array, query: Int8Array, scale: float)
         if _scanned > _PATIENCE:
             load_compiled()
     products = products_in_numpy(codes, query) if _compiled is None else _run(codes, query)
-    found = products.astype(np.float32)
-    found *= scales
-    found *= np.float32(scale)
-    return found
+    scores = products.astype(np.float32)
+    scores *= scales
+    scores *= np.float32(scale)
+    return scores
 
 
 def load_compiled() -> None:
@@ -215,15 +215,15 @@ def products_in_numpy(codes: Int8Array, query: Int8Array) -> npt.NDArray[np.int3
 
     The products of two int8 vectors of up to a thousand components fit the 24 bits that single precision holds exactly.
     """
-    found = np.empty(len(codes), np.int32)
+    products = np.empty(len(codes), np.int32)
     wide = query.astype(np.float32)
     for start in range(0, len(codes), _AT_ONCE):
-        found[start : start + _AT_ONCE] = codes[start : start + _AT_ONCE].astype(np.float32) @ wide
-    return found
+        products[start : start + _AT_ONCE] = codes[start : start + _AT_ONCE].astype(np.float32) @ wide
+    return products
 
 
 def _run(codes: Int8Array, query: Int8Array) -> npt.NDArray[np.int32]:
     assert _compiled is not None
-    found = np.empty(len(codes), np.int32)
-    _compiled(codes, query, found)
-    return found
+    products = np.empty(len(codes), np.int32)
+    _compiled(codes, query, products)
+    return products

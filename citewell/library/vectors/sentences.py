@@ -47,8 +47,8 @@ def open_vectors(library: Library, model: str) -> SentenceVectors | None:
     place = (path.name, _FOLDER)
     if place not in library.index.opened_vectors and path.exists():
         library.index.opened_vectors[place] = SentenceVectors(**map_arrays(path, path.stat().st_size))
-    found: SentenceVectors | None = library.index.opened_vectors.get(place)
-    return found
+    vectors: SentenceVectors | None = library.index.opened_vectors.get(place)
+    return vectors
 
 
 def _encoded(

@@ -28,7 +28,7 @@ from citewell.models.inputs import PaperText
 from citewell.progress import SILENT, Progress
 from citewell.types import Float32Array
 
-KEPT = (("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited"))
+DEFAULT_VECTORS = (("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited"))
 """The vectors that `citewell add` keeps up to date: encoder and text, in the order of computation."""
 _LOOK_EVERY = 0.3
 
@@ -58,7 +58,7 @@ class VectorStatus(msgspec.Struct):
     papers: int
     """How many papers have their vector."""
     of: int
-    """How many papers have such a text."""
+    """How many papers have the text."""
     complete: bool
     """Whether nothing is left to check."""
     at_work: bool
@@ -75,9 +75,9 @@ def vector_status(library: Library) -> list[VectorStatus]:
 
 
 def _vector_sets(library: Library) -> Iterator[tuple[str, str]]:
-    wanted = kept()
-    yield from wanted
-    yield from (pair for pair in vector_stores(library.folder) if pair[1] in TEXTS and pair not in wanted)
+    defaults = default_vectors()
+    yield from defaults
+    yield from (pair for pair in vector_stores(library.folder) if pair[1] in TEXTS and pair not in defaults)
 
 
 def _status(library: Library, name: str, text: str) -> VectorStatus:
@@ -100,25 +100,25 @@ def _behind(library: Library, store: VectorStore, text: str) -> bool:
 
 
 def lacking(library: Library) -> list[tuple[str, str]]:
-    """The vectors of `KEPT` that can be computed and are out of date, as the library is on disk now."""
+    """The vectors of `DEFAULT_VECTORS` that can be computed and are out of date, as the library is on disk now."""
     library.reload()
-    return [(name, text) for name, text in kept() if _behind(library, VectorStore(library.folder, name, text), text)]
+    return [(name, text) for name, text in default_vectors() if _behind(library, VectorStore(library.folder, name, text), text)]
 
 
-def kept() -> list[tuple[str, str]]:
-    """The encoders and texts of `KEPT` whose weights are installed."""
-    return [pair for pair in KEPT if encoders.available(pair[0])]
+def default_vectors() -> list[tuple[str, str]]:
+    """The encoders and texts of `DEFAULT_VECTORS` whose weights are installed."""
+    return [pair for pair in DEFAULT_VECTORS if encoders.available(pair[0])]
 
 
 def command_for(name: str, text: str) -> str:
     """The command that computes these vectors."""
-    options = "" if (name, text) in KEPT else f" --encoder {name}" + ("" if text == "own" else f" --text {text}")
+    options = "" if (name, text) in DEFAULT_VECTORS else f" --encoder {name}" + ("" if text == "own" else f" --text {text}")
     return f"citewell library encode{options}"
 
 
 def at_work(library: Library, name: str, text: str) -> bool:
     """Whether a process is computing these vectors now."""
-    path = _beside(library, name, text, "lock")
+    path = _file_next_to(library, name, text, "lock")
     if not path.exists():
         return False
     try:
@@ -133,7 +133,7 @@ def at_work(library: Library, name: str, text: str) -> bool:
 def read_progress(library: Library, name: str, text: str) -> EncodingProgress | None:
     """The progress of the last process that encoded, also after it ended."""
     try:
-        return msgspec.json.decode(_beside(library, name, text, "json").read_bytes(), type=EncodingProgress)
+        return msgspec.json.decode(_file_next_to(library, name, text, "json").read_bytes(), type=EncodingProgress)
     except (OSError, msgspec.DecodeError):
         return None
 
@@ -153,14 +153,14 @@ def follow(library: Library, name: str, text: str, progress: Progress = SILENT) 
 def encode_with_progress(library: Library, name: str, text: str, progress: Progress = SILENT) -> int:
     """As `encode`, with a progress file that other processes can read."""
     encoder = encoders.load(name)
-    noticed = _NoticedReader(encoder) if isinstance(encoder, PaperEncoder) else _Noticed(encoder)
-    return encode(library, noticed, text, progress=_ProgressFile(_beside(library, name, text, "json"), noticed, progress))
+    tracked = _TrackedPaperEncoder(encoder) if isinstance(encoder, PaperEncoder) else _TrackedEncoder(encoder)
+    return encode(library, tracked, text, progress=_ProgressFile(_file_next_to(library, name, text, "json"), tracked, progress))
 
 
 class _ProgressFile(Progress):
     """Writes the progress of an encoding to a file, and passes it on."""
 
-    def __init__(self, path: Path, encoder: _Noticed, shown: Progress) -> None:
+    def __init__(self, path: Path, encoder: _TrackedEncoder, shown: Progress) -> None:
         self._path, self._encoder, self._shown = path, encoder, shown
         self._steps = 0
         self._state: EncodingProgress | None = None
@@ -176,9 +176,9 @@ class _ProgressFile(Progress):
         assert self._state is not None
         now, state = time.time(), self._state
         # The first step encodes; the next, a neighbour index, takes time for every paper.
-        if self._encoder.asked or self._steps > 1:
+        if self._encoder.ran or self._steps > 1:
             state.pace = (now - state.updated) / max(1, count)
-        self._encoder.asked = False
+        self._encoder.ran = False
         state.updated = now
         state.done += count
         self._write(state)
@@ -188,20 +188,20 @@ class _ProgressFile(Progress):
         write_atomically(self._path, msgspec.json.encode(state), durable=False)
 
 
-class _Noticed:
+class _TrackedEncoder:
     """An encoder that records whether it ran: papers that have their vector already say nothing about the time left."""
 
     def __init__(self, encoder: Encodes) -> None:
         self.name = encoder.name
-        self.asked = False
+        self.ran = False
         self._encoder = encoder
 
     def encode(self, texts: Sequence[str]) -> Float32Array:
-        self.asked = True
+        self.ran = True
         return self._encoder.encode(texts)
 
 
-class _NoticedReader(_Noticed):
+class _TrackedPaperEncoder(_TrackedEncoder):
     """The same for an encoder that reads the parts of papers."""
 
     @property
@@ -210,11 +210,11 @@ class _NoticedReader(_Noticed):
         return self._encoder.contexts
 
     def papers(self, papers: Sequence[PaperText]) -> Float32Array:
-        self.asked = True
+        self.ran = True
         assert isinstance(self._encoder, PaperEncoder)
         return self._encoder.papers(papers)
 
 
-def _beside(library: Library, name: str, text: str, ending: str) -> Path:
-    """A file next to the vectors, as their lock is."""
+def _file_next_to(library: Library, name: str, text: str, ending: str) -> Path:
+    """A file next to the vectors, like their lock."""
     return lock_path(library.folder, name, text).with_suffix(f".{ending}")

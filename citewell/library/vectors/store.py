@@ -110,9 +110,9 @@ def vector_stores(library: Path) -> list[tuple[str, str]]:
 
 def remove_outdated(library: Path, encoder: str, text: str) -> None:
     """Delete the vectors of other weights of the same name, unless a process is computing them now."""
-    kept = vectors_path(library, encoder, text)
+    current = vectors_path(library, encoder, text)
     for folder in (library / FOLDER).glob(f"*-{text}/"):
-        if folder.name.startswith(f"{encoder}{_VERSION}") and folder != kept:
+        if folder.name.startswith(f"{encoder}{_VERSION}") and folder != current:
             with suppress(Timeout), FileLock(folder.with_name(f"{folder.name}.lock"), timeout=0):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.with_name(f"{folder.name}.json").unlink(missing_ok=True)

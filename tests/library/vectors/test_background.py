@@ -41,7 +41,7 @@ class Slow(Letters):
         return super().encode(texts)
 
 encoding.CHUNK = 10
-status.KEPT = (("letters", "own"),)
+status.DEFAULT_VECTORS = (("letters", "own"),)
 encoder.available, encoder.load = lambda name: True, lambda name: Slow()
 sys.argv[1:] = [{library!r}]
 background.main()
@@ -50,7 +50,7 @@ background.main()
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    monkeypatch.setattr(status, "KEPT", (("letters", "own"),))
+    monkeypatch.setattr(status, "DEFAULT_VECTORS", (("letters", "own"),))
     monkeypatch.setattr(encoder, "available", lambda name: True)
     monkeypatch.setattr(encoder, "load", lambda name: Letters())
     library = Library(tmp_path / "library")
@@ -117,7 +117,7 @@ def test_encode_by_hand_waits_for_the_one_at_work(library: Library) -> None:
         asked = ["library", "encode", "--encoder", "letters", "--library", str(library.folder)]
         done = CliRunner().invoke(cli, asked, catch_exceptions=False)
     assert "another process is already computing these vectors" in done.stderr
-    assert done.stdout == "0 papers encoded; 200 have a letters vector of their own text\n"
+    assert done.stdout == "0 papers encoded; 200 have letters vectors (title and abstract)\n"
 
 
 def test_while_one_is_at_work_a_second_leaves(library: Library) -> None:
@@ -194,5 +194,5 @@ def test_adding_from_python_starts_nothing(tmp_path: Path, monkeypatch: pytest.M
 
 def test_vectors_that_are_not_kept_up_to_date_are_listed_too(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_up(library)
-    monkeypatch.setattr(status, "KEPT", ())
+    monkeypatch.setattr(status, "DEFAULT_VECTORS", ())
     assert stand(library) == VectorStatus("letters", "own", 200, 200, complete=True, at_work=False)
