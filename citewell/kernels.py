@@ -12,7 +12,7 @@ from citewell.types import Float32Array
 
 
 def _compiled(loop: Callable[..., None]) -> Callable[..., None]:
-    """The loop as machine code, kept on disk where there is a place for it."""
+    """The loop as machine code, cached on disk if a folder can be written to."""
     # With Python's error model each division checks for zero, and the loop over dense rows is not vectorised: ten times slower.
     try:
         return njit(cache=True, nogil=True, error_model="numpy")(loop)
@@ -58,22 +58,22 @@ def find_terms(
     counts: npt.NDArray[np.uint32],
     dense_terms: npt.NDArray[np.int32],
     hashes: npt.NDArray[np.int64],
-    found_at: npt.NDArray[np.int64],
-    found_starts: npt.NDArray[np.int64],
-    found_ends: npt.NDArray[np.int64],
-    found_rows: npt.NDArray[np.int64],
-    found_counts: npt.NDArray[np.int64],
+    out_at: npt.NDArray[np.int64],
+    out_starts: npt.NDArray[np.int64],
+    out_ends: npt.NDArray[np.int64],
+    out_rows: npt.NDArray[np.int64],
+    out_counts: npt.NDArray[np.int64],
 ) -> None:
     """Find each hash among the sorted `terms`, and where its postings are; a term that is not there has none.
 
-    The list of a dense term is empty, which tells it from others; its row is its place among `dense_terms`.
+    The list of a dense term is empty, which marks it as dense; its row is its position in `dense_terms`.
     """
     size = len(terms)
     for query in range(len(hashes)):
         term = hashes[query]
         guess = int((np.float64(term) + 2.0**63) * (size / 2.0**64))
         guess = min(max(guess, 0), size - 1)
-        # Widen a window around the guess until it holds the first place that is not below the term, then halve it.
+        # Widen a window around the guess until it contains the first position that is not below the term, then halve it.
         step = 8
         low, high = guess, guess
         while low > 0 and terms[low] >= term:
@@ -91,11 +91,11 @@ def find_terms(
                 high = middle
         known = low < size and terms[low] == term
         at = low if low < size else 0
-        found_at[query] = at
-        found_starts[query] = starts[at]
-        found_ends[query] = starts[at + 1] if known else starts[at]
-        found_counts[query] = counts[at] if known else 0
-        found_rows[query] = -1
+        out_at[query] = at
+        out_starts[query] = starts[at]
+        out_ends[query] = starts[at + 1] if known else starts[at]
+        out_counts[query] = counts[at] if known else 0
+        out_rows[query] = -1
         if known and starts[at] == starts[at + 1]:
             first, last = 0, len(dense_terms)
             while first < last:
@@ -105,14 +105,14 @@ def find_terms(
                 else:
                     last = middle
             if first < len(dense_terms) and dense_terms[first] == at:
-                found_rows[query] = first
+                out_rows[query] = first
 
 
 @_compiled
-def products(codes: npt.NDArray[np.int8], query: npt.NDArray[np.int8], found: npt.NDArray[np.int32]) -> None:
+def products(codes: npt.NDArray[np.int8], query: npt.NDArray[np.int8], out: npt.NDArray[np.int32]) -> None:
     """The whole-number inner product of each row of `codes` with `query`."""
     for row in range(len(codes)):
         total = np.int32(0)
         for at in range(len(query)):
             total += np.int32(codes[row, at]) * np.int32(query[at])
-        found[row] = total
+        out[row] = total

@@ -64,12 +64,12 @@ class InputFile:
 
 def input_files(paths: Iterable[Path], distractors: bool = False) -> list[InputFile]:
     """The files to read, in order: a data set's papers and contexts, Zotero's database, a folder's files, the file itself."""
-    found: list[InputFile] = []
+    files: list[InputFile] = []
     for path in paths:
         if not path.exists():
             raise CitewellError(f"{path} does not exist")
-        found += _expand(path, distractors)
-    return found
+        files += _expand(path, distractors)
+    return files
 
 
 def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:

@@ -131,9 +131,9 @@ def _check_links(index: Index, store: Store, direction: str, pending: npt.NDArra
         expected = np.array(rows.fetchall(), np.int64).reshape(-1, 2)
         papers = index.graph.listed(direction, block)
         targets, counts = index.graph.neighbours(direction, papers)
-        found = np.column_stack([np.repeat(papers, counts), targets])
-        expected, found = (pairs[~np.isin(pairs[:, 0], pending)] for pairs in (expected, found))
-        if not np.array_equal(expected, found):
-            wrong += abs(len(expected) - len(found)) or len(found)
+        actual = np.column_stack([np.repeat(papers, counts), targets])
+        expected, actual = (pairs[~np.isin(pairs[:, 0], pending)] for pairs in (expected, actual))
+        if not np.array_equal(expected, actual):
+            wrong += abs(len(expected) - len(actual)) or len(actual)
     if wrong:
         verdict.index.append(f"the {direction} links of {wrong:,} citations do not agree with the store")

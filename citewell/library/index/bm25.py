@@ -170,7 +170,7 @@ class TopK:
         """The positions of all scores that may be among the best."""
         if self._bar > 0:
             return np.flatnonzero(scores >= self._bar)
-        # A sample tells about where the k-th best score is: selecting among a few thousand is far cheaper than among all.
+        # A sample estimates where the k-th best score is: selecting among a few thousand is far cheaper than among all.
         sample = scores[::_SAMPLE]
         place = len(sample) - _MARGIN * self._k // _SAMPLE - 1
         guess = np.partition(sample, place)[place] if place >= 0 else np.float32(0)

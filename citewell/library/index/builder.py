@@ -97,9 +97,9 @@ class Builder:
         if name == "own":
             yield from self._own_texts(nums)
         elif nums:
-            found = self._store.cited_texts(nums) if name == "cited" else self._store.citing_texts(nums)
+            texts = self._store.cited_texts(nums) if name == "cited" else self._store.citing_texts(nums)
             for num in nums:
-                yield num, 0, "\n".join(found[num]) if num in found else None
+                yield num, 0, "\n".join(texts[num]) if num in texts else None
 
     def _joined_texts(self, other: str, dirty: Dirty) -> Iterator[Text]:
         """Own text joined with another, for every paper that has the other or may have lost it."""
@@ -116,9 +116,9 @@ class Builder:
 
     def _names(self, nums: Sequence[int]) -> Iterator[Text]:
         """The names of the authors of every number, in order."""
-        found = self._store.authors(nums)
+        authors = self._store.authors(nums)
         for num in nums:
-            yield num, 0, authors_text(found[num]) if found.get(num) else None
+            yield num, 0, authors_text(authors[num]) if authors.get(num) else None
 
     def _own_texts(self, nums: Sequence[int]) -> Iterator[Text]:
         """The own text of every number, in order; None for papers that the store no longer has."""

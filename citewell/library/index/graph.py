@@ -63,8 +63,8 @@ class Graph:
 def _ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     """The numbers of all ranges, one range after the other."""
     ends = np.cumsum(sizes)
-    found: IntArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
-    return found
+    numbers: IntArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
+    return numbers
 
 
 def _ascending(numbers: IntArray) -> bool:

@@ -78,7 +78,7 @@ class Segment:
         return len(texts), int(texts.sum())
 
     def norms(self, k1: float, b: float, average: float) -> Float32Array:
-        """The length part of BM25's denominator for each paper in the span; the last few that were asked for are cached."""
+        """The length part of BM25's denominator for each paper in the span; the last few results are cached."""
         key = (k1, b, average)
         norms = self._norms.get(key)
         if norms is None:

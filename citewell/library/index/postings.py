@@ -103,30 +103,30 @@ def merge(stack: Sequence[Postings], keep_gone: bool) -> Postings | None:
 
     `keep_gone` keeps removed papers listed, for where older segments lie below.
     """
-    speaker = np.full(BLOCK, -1, np.int64)
+    newest = np.full(BLOCK, -1, np.int64)
     for level, segment in enumerate(stack):
-        speaker[segment.papers] = level
+        newest[segment.papers] = level
     lengths = np.full(BLOCK, GONE, np.uint32)
     dates = np.zeros(BLOCK, np.int32)
     keys, frequencies = [], []
     terms = np.unique(np.concatenate([segment.terms for segment in stack]))
     for level, segment in enumerate(stack):
-        mine = speaker[segment.papers] == level
+        mine = newest[segment.papers] == level
         lengths[segment.papers[mine]] = segment.lengths[mine]
         dates[segment.papers[mine]] = segment.dates[mine]
         rank, docs, times = _as_lists(segment)
-        spoken = speaker[docs] == level
-        keys.append((np.searchsorted(terms, segment.terms)[rank[spoken]] << BLOCK_BITS) | docs[spoken])
-        frequencies.append(times[spoken])
-    kept = np.flatnonzero((speaker >= 0) & (keep_gone | (lengths != GONE))).astype(np.uint16)
-    if not len(kept):
+        current = newest[docs] == level
+        keys.append((np.searchsorted(terms, segment.terms)[rank[current]] << BLOCK_BITS) | docs[current])
+        frequencies.append(times[current])
+    papers = np.flatnonzero((newest >= 0) & (keep_gone | (lengths != GONE))).astype(np.uint16)
+    if not len(papers):
         return None
     all_keys = np.concatenate(keys)
     order = np.argsort(all_keys)
-    all_keys = all_keys[order] - int(kept[0])
+    all_keys = all_keys[order] - int(papers[0])
     used, rank = np.unique(all_keys >> BLOCK_BITS, return_inverse=True)
     all_keys = (rank << BLOCK_BITS) | (all_keys & (BLOCK - 1))
-    return _from_sorted(kept, lengths[kept], dates[kept], terms[used], all_keys, np.concatenate(frequencies)[order])
+    return _from_sorted(papers, lengths[papers], dates[papers], terms[used], all_keys, np.concatenate(frequencies)[order])
 
 
 def _as_lists(segment: Postings) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint16]]:

@@ -67,11 +67,11 @@ class Intake:
         self._first_new = self._next_paper = self._next_context = 0
         self._keys: dict[str, int] = {}
         self._titles: dict[int, list[int]] = {}
-        self._asked: set[int] = set()
+        self._looked_up_titles: set[int] = set()
         self._rows: dict[int, Row] = {}
         self._new_keys: dict[str, int] = {}
         self._names: set[tuple[str, int]] = set()
-        self._sought: dict[int, tuple[list[str], int | None]] = {}
+        self._reference_keys: dict[int, tuple[list[str], int | None]] = {}
         self._writes = _Writes()
 
     def take(self, records: Sequence[Paper | Context]) -> int:
@@ -79,8 +79,8 @@ class Intake:
         meta = dict(self._db.execute("SELECT name, value FROM meta"))
         self._first_new = self._next_paper = meta["next_paper"]
         self._next_context = meta["next_context"]
-        self._keys, self._titles, self._asked, self._rows = {}, {}, set(), {}
-        self._new_keys, self._names, self._sought, self._writes = {}, set(), {}, _Writes()
+        self._keys, self._titles, self._looked_up_titles, self._rows = {}, {}, set(), {}
+        self._new_keys, self._names, self._reference_keys, self._writes = {}, set(), {}, _Writes()
         papers = [record for record in records if isinstance(record, Paper)]
         contexts = [record for record in records if isinstance(record, Context)]
         self._look_up(papers, contexts)
@@ -117,7 +117,7 @@ class Intake:
             if (title := title_key(paper.title)) is not None:
                 titles.add(title)
         for reference in references:
-            ids, title = self._sought[id(reference)] = reference_ids(reference), reference_title(reference)
+            ids, title = self._reference_keys[id(reference)] = reference_ids(reference), reference_title(reference)
             keys.update(ids)
             if title is not None:
                 titles.add(title)
@@ -126,12 +126,12 @@ class Intake:
     def _know(self, keys: Iterable[str], titles: set[int]) -> None:
         """Look up which papers of the store have these identifiers and titles."""
         self._keys.update(self._select("SELECT key, paper FROM ids WHERE key IN", list(keys)))
-        if asked := titles - self._asked:
-            self._asked |= asked
-            found = self._select("SELECT title_key, num FROM papers WHERE title_key IN", list(asked))
-            others = {title_name(title): title for title in asked}
-            found += [(others[key], num) for key, num in self._select("SELECT key, paper FROM ids WHERE key IN", list(others))]
-            for title, num in found:
+        if unseen := titles - self._looked_up_titles:
+            self._looked_up_titles |= unseen
+            matches = self._select("SELECT title_key, num FROM papers WHERE title_key IN", list(unseen))
+            names = {title_name(title): title for title in unseen}
+            matches += [(names[key], num) for key, num in self._select("SELECT key, paper FROM ids WHERE key IN", list(names))]
+            for title, num in matches:
                 self._know_title(title, num)
 
     def _know_title(self, title: int, num: int) -> None:
@@ -159,18 +159,18 @@ class Intake:
     def _settle(self, paper: Paper) -> Row:
         """The row of `paper`: a new one, an existing one, or several that it shows to be the same paper."""
         keys = paper_keys(paper)
-        found = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
+        matches = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
         title = title_key(paper.title)
-        if not found and title in self._titles and paper.year is not None:
+        if not matches and title in self._titles and paper.year is not None:
             twin = self._twin(Signature({title}, {paper.year}, families(paper.authors)), None)
-            found = [twin.num] if twin is not None else []
-        if not found:
+            matches = [twin.num] if twin is not None else []
+        if not matches:
             row = self._create(paper, title, keys)
         else:
-            row = self._row(found[0])
-            for other in found[1:]:
+            row = self._row(matches[0])
+            for other in matches[1:]:
                 self._unite(row, self._row(other))
-            if self._merge(row, paper, keys) or len(found) > 1:
+            if self._merge(row, paper, keys) or len(matches) > 1:
                 row = self._gather(row)
         self._keep_sentences(row, paper.sentences)
         return row
@@ -216,9 +216,9 @@ class Intake:
             self._names.add((f"key={citekey}", row.num))
         title = row.title_key if paper.title == row.paper.title else title_key(paper.title)
         if title is not None:
-            self._found_by_title(row, title)
+            self._register_title(row, title)
 
-    def _found_by_title(self, row: Row, title: int) -> None:
+    def _register_title(self, row: Row, title: int) -> None:
         self._know_title(title, row.num)
         if title != row.title_key:
             self._names.add((title_name(title), row.num))
@@ -254,7 +254,7 @@ class Intake:
         row.changed = True
         other.united = row
         for title in other.titles():
-            self._found_by_title(row, title)
+            self._register_title(row, title)
         for num in (row.num, other.num):
             self._writes.dirty[num] |= EVERYTHING
         sentences = self._writes.sentences.pop(other.num, [])
@@ -272,9 +272,9 @@ class Intake:
     def _keep_sentences(self, row: Row, sentences: Sequence[Sentence]) -> None:
         """Append the sentences that the row does not have yet."""
         if sentences and row.sentences:
-            held = {text for (text,) in self._db.execute("SELECT text FROM sentences WHERE paper = ?", (row.num,))}
-            held.update(sentence.text for sentence in self._writes.sentences.get(row.num, ()))
-            sentences = list({s.text: s for s in sentences if s.text not in held}.values())
+            stored = {text for (text,) in self._db.execute("SELECT text FROM sentences WHERE paper = ?", (row.num,))}
+            stored.update(sentence.text for sentence in self._writes.sentences.get(row.num, ()))
+            sentences = list({s.text: s for s in sentences if s.text not in stored}.values())
         if sentences:
             row.sentences += len(sentences)
             row.changed = True
@@ -285,7 +285,7 @@ class Intake:
 
     def _cite(self, citing: int, reference: Reference) -> tuple[int | None, int]:
         """Record a citation; returns the cited paper (None if unresolved) and the hash of the reference."""
-        ids, title = self._sought[id(reference)]
+        ids, title = self._reference_keys[id(reference)]
         keys = waiting_keys(reference, ids, title)
         hashed = reference_hash(keys, reference.year)
         cited = self._resolve(citing, ids, title, reference.year)
@@ -302,26 +302,26 @@ class Intake:
 
     def _resolve(self, citing: int, keys: Iterable[str], title: int | None, year: int | None) -> int | None:
         """The paper with one of these identifiers, else with this title and about this year."""
-        found: list[int] = []
+        matches: list[int] = []
         for key in keys:
-            if key in self._keys and (num := self._current(self._keys[key])) not in found:
-                found.append(num)
+            if key in self._keys and (num := self._current(self._keys[key])) not in matches:
+                matches.append(num)
         if title is not None and year is not None:
             for num in map(self._current, self._titles.get(title, ())):
-                if num not in found and same_years(self._row(num).years(), [year]):
-                    found.append(num)
-        if len(found) > 1:
+                if num not in matches and same_years(self._row(num).years(), [year]):
+                    matches.append(num)
+        if len(matches) > 1:
             # If several match, keep the one that it resolved to first, so that adding it again changes nothing.
             query = "SELECT cited FROM citations WHERE citing = ? AND cited IN (SELECT value FROM json_each(?))"
-            cited = {num for (num,) in self._db.execute(query, (citing, _json(found)))} | {citing}
-            found.sort(key=lambda num: num not in cited and (citing, num) not in self._writes.citations)
-        return found[0] if found else None
+            cited = {num for (num,) in self._db.execute(query, (citing, _json(matches)))} | {citing}
+            matches.sort(key=lambda num: num not in cited and (citing, num) not in self._writes.citations)
+        return matches[0] if matches else None
 
     def _take_contexts(self, placed: Sequence[tuple[int, Context]]) -> None:
         """Store new contexts, given with their citing papers, and what each of them cites."""
         keys = [rows.context_key(citing, context.id, context.text) for citing, context in placed]
         known = dict(self._select("SELECT key, num FROM contexts WHERE key IN", keys))
-        held = set(self._select("SELECT context, reference FROM targets WHERE context IN", list(known.values())))
+        targets = set(self._select("SELECT context, reference FROM targets WHERE context IN", list(known.values())))
         for key, (citing, context) in zip(keys, placed, strict=True):
             if key not in known:
                 known[key], self._next_context = self._next_context, self._next_context + 1
@@ -329,9 +329,9 @@ class Intake:
                 self._writes.dirty[citing] |= CITING
             num = known[key]
             for cited, hashed in [self._cite(citing, reference) for reference in context.cited]:
-                if (num, hashed) in held:
+                if (num, hashed) in targets:
                     continue
-                held.add((num, hashed))
+                targets.add((num, hashed))
                 self._writes.targets.append((num, hashed, citing, cited))
                 if cited is not None:
                     self._writes.dirty[cited] |= CITED

@@ -20,19 +20,19 @@ from citewell.text.sentences import sentence_spans
 
 _SCHEMES = ("doi", "acl", "arxiv", "pmid", "pmcid", "openalex", "s2", "corpus", "dblp", "mag")
 ABSTRACT = "abstract"
-"""The section of sentences that stand in the abstract."""
+"""The section of the sentences of an abstract."""
 COLUMNS = "num, id, title, abstract, year, date, venue, title_key, details"
 
 
 class Details(msgspec.Struct, omit_defaults=True):
-    """What a paper's row holds beyond the columns that SQL looks at."""
+    """The fields of a paper that have no column of their own."""
 
     authors: list[str] = []
     ids: list[str] = []
     keywords: list[str] = []
     extra: dict[str, str] = {}
     also: dict[str, list[str]] = {}
-    """What later sources said differently, by field; ``extra.pages`` and the like for the further ones."""
+    """Values of later sources that differ, by field; ``extra.pages`` for the field ``pages`` of `extra`."""
     sentences: int = 0
 
 
@@ -94,14 +94,14 @@ class Row:
 
 
 def cuts(abstract: str) -> bytes:
-    """Where the sentences of an abstract end, as the store keeps it."""
+    """The ends of an abstract's sentences, as the store has them."""
     return np.array([end for _, end in sentence_spans(abstract)], "<u4").tobytes()
 
 
-def cut(abstract: str, kept: bytes) -> list[Sentence]:
-    """The sentences of an abstract, cut where the store says."""
-    ends = [0, *np.frombuffer(kept, "<u4").tolist()]
-    return [Sentence(abstract[start:end].strip(), ABSTRACT) for start, end in pairwise(ends) if abstract[start:end].strip()]
+def cut(abstract: str, ends: bytes) -> list[Sentence]:
+    """The sentences of an abstract, given their ends from `cuts`."""
+    bounds = [0, *np.frombuffer(ends, "<u4").tolist()]
+    return [Sentence(abstract[start:end].strip(), ABSTRACT) for start, end in pairwise(bounds) if abstract[start:end].strip()]
 
 
 def from_columns(columns: Sequence[Any]) -> Row:
@@ -117,7 +117,7 @@ def load(db: sqlite3.Connection, num: int) -> Row:
 
 
 def bibliographic(paper: Paper) -> Paper:
-    """A copy of what the paper's own row keeps: no references, contexts or sentences."""
+    """A copy of what the paper's own row contains: no references, contexts or sentences."""
     return Paper(
         paper.title,
         paper.abstract,
@@ -133,31 +133,31 @@ def bibliographic(paper: Paper) -> Paper:
 
 
 def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
-    """Fill what the row lacks from `paper` and note what `paper` says otherwise; returns the fields that changed."""
-    kept = row.paper
+    """Fill empty fields of the row from `paper` and store its differing values; returns the fields that changed."""
+    stored = row.paper
     changed = set()
     for name in ("title", "abstract", "authors", "year", "date", "venue"):
-        mine, theirs = getattr(kept, name), getattr(paper, name)
+        mine, theirs = getattr(stored, name), getattr(paper, name)
         if theirs in ("", None, []) or theirs == mine:
             continue
         if mine in ("", None, []) or (name == "date" and theirs.startswith(mine)):
-            setattr(kept, name, theirs)
+            setattr(stored, name, theirs)
             changed.add(name)
         elif _note(row, name, mine, theirs):
             changed.add(f"also {name}")
     for name, theirs in paper.extra.items():
-        if name not in kept.extra:
-            kept.extra[name] = theirs
+        if name not in stored.extra:
+            stored.extra[name] = theirs
             changed.add("extra")
-        elif _note(row, f"extra.{name}", kept.extra[name], theirs):
+        elif _note(row, f"extra.{name}", stored.extra[name], theirs):
             changed.add("also extra")
     for name, given in (("ids", keys), ("keywords", paper.keywords)):
-        held = getattr(kept, name)
-        if fresh := [item for item in dict.fromkeys(given) if item not in held]:
-            setattr(kept, name, held + fresh)
+        present = getattr(stored, name)
+        if fresh := [item for item in dict.fromkeys(given) if item not in present]:
+            setattr(stored, name, present + fresh)
             changed.add(name)
     if "title" in changed:
-        row.title_key = title_key(kept.title)
+        row.title_key = title_key(stored.title)
     return changed
 
 
@@ -194,7 +194,7 @@ def _as_text(value: object) -> str:
 
 
 def names(row: Row) -> list[str]:
-    """Everything that the table of ids may list the row under."""
+    """All names under which the table of ids may list the row."""
     citekeys = [row.paper.extra.get("citekey", ""), *row.also.get("extra.citekey", ())]
     return [
         *row.paper.ids,
@@ -207,7 +207,7 @@ def names(row: Row) -> list[str]:
 def move(db: sqlite3.Connection, gone: Row, num: int) -> set[int]:
     """Give everything of a stored paper but its sentences to the paper `num` and delete it.
 
-    Returns the papers of which something is said twice no more.
+    Returns the papers that a duplicate context cited: one context fewer cites them.
     """
     db.executemany(
         "UPDATE OR IGNORE ids SET paper = ? WHERE key = ? AND paper = ?", [(num, key, gone.num) for key in names(gone)]
@@ -225,11 +225,11 @@ def move(db: sqlite3.Connection, gone: Row, num: int) -> set[int]:
 def linked(db: sqlite3.Connection, column: str, num: int) -> list[int]:
     """The papers at the other end of the citations in which a paper is the `column`, ``citing`` or ``cited``."""
     other = {"citing": "cited", "cited": "citing"}[column]
-    return [found for (found,) in db.execute(f"SELECT {other} FROM citations WHERE {column} = ?", (num,))]
+    return [paper for (paper,) in db.execute(f"SELECT {other} FROM citations WHERE {column} = ?", (num,))]
 
 
 def context_key(citing: int, name: str, text: str) -> int:
-    """What is the same for two contexts that are one."""
+    """The key that makes two contexts the same."""
     return hash64(str(citing), name, text)
 
 
@@ -261,11 +261,11 @@ def mark_dirty(db: sqlite3.Connection, fields: Mapping[int, int]) -> None:
 
 
 def scheme_rank(key: str) -> int:
-    """How good a name for people an identifier is; lower is better."""
+    """How readable an identifier is for people; lower is better."""
     scheme = key.partition(":")[0]
     return _SCHEMES.index(scheme) if scheme in _SCHEMES else len(_SCHEMES) + (scheme == "record")
 
 
 def follows_scheme(name: str) -> bool:
-    """Whether a paper of this name is found through its identifiers."""
+    """Whether a name is an identifier, so that the paper is found by it already."""
     return recognise(name) is not None

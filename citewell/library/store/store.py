@@ -23,7 +23,7 @@ _HAS_WORD = (
     "(title LIKE ? ESCAPE '\\' OR venue LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\' OR"
     " (details LIKE ? ESCAPE '\\' AND json_extract(details, '$.authors') LIKE ? ESCAPE '\\'))"
 )
-"""Whether a paper has a word in what people know it by; its details are taken apart only where they have it at all."""
+"""Whether a word occurs in a paper's title, venue, id or authors; the details are parsed only if they contain it at all."""
 
 
 class Store:
@@ -48,8 +48,8 @@ class Store:
             return named
         # The paper may have been merged under another name of a data set: rare enough to scan all ids.
         escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        found = self.db.execute("SELECT paper FROM ids WHERE key LIKE ? ESCAPE '\\' LIMIT 1", (f"%:{escaped}",)).fetchone()
-        return int(found[0]) if found else None
+        row = self.db.execute("SELECT paper FROM ids WHERE key LIKE ? ESCAPE '\\' LIMIT 1", (f"%:{escaped}",)).fetchone()
+        return int(row[0]) if row else None
 
     def named(self, name: str) -> int | None:
         """As `find`, without the scan of all ids."""
@@ -59,20 +59,20 @@ class Store:
     def identified(self, keys: Iterable[str]) -> int | None:
         """The number of the paper with the first of these identifiers that exists."""
         for key in keys:
-            found = self.db.execute("SELECT paper FROM ids WHERE key = ? ORDER BY paper", (key,)).fetchone()
-            if found:
-                return int(found[0])
+            row = self.db.execute("SELECT paper FROM ids WHERE key = ? ORDER BY paper", (key,)).fetchone()
+            if row:
+                return int(row[0])
         return None
 
     def titled(self, title: str) -> list[int]:
-        """The numbers of the papers with this title, but for case, accents and punctuation."""
-        found = self.db.execute("SELECT num FROM papers WHERE title_key = ? ORDER BY num", (title_key(title),))
-        return [num for (num,) in found]
+        """The numbers of the papers with this title, ignoring case, accents and punctuation."""
+        selected = self.db.execute("SELECT num FROM papers WHERE title_key = ? ORDER BY num", (title_key(title),))
+        return [num for (num,) in selected]
 
     def papers(self, nums: Sequence[int]) -> dict[int, Paper]:
         """Bibliographic records by number; numbers of papers that are gone are absent."""
-        found = self._select(f"SELECT {rows.COLUMNS} FROM papers WHERE num IN", nums)
-        return {row[0]: rows.from_columns(row).paper for row in found}
+        selected = self._select(f"SELECT {rows.COLUMNS} FROM papers WHERE num IN", nums)
+        return {row[0]: rows.from_columns(row).paper for row in selected}
 
     def whole(self, num: int) -> Paper:
         """One paper with its references, contexts and sentences."""
@@ -85,44 +85,44 @@ class Store:
     def each(self) -> Iterator[Paper]:
         """Every paper with references, contexts and sentences, in the order of addition."""
         last = 0
-        while found := self.db.execute("SELECT num FROM papers WHERE num > ? ORDER BY num LIMIT 1000", (last,)).fetchall():
-            for (num,) in found:
+        while batch := self.db.execute("SELECT num FROM papers WHERE num > ? ORDER BY num LIMIT 1000", (last,)).fetchall():
+            for (num,) in batch:
                 yield self.whole(num)
-            last = found[-1][0]
+            last = batch[-1][0]
 
     def quotable(self, nums: Sequence[int]) -> dict[int, list[Sentence]]:
-        """What can be quoted of papers: the sentences that their sources gave, else those of their abstracts."""
-        found: dict[int, list[Sentence]] = {num: [] for num in nums}
+        """The sentences that can be quoted from papers: those that their sources gave, else those of their abstracts."""
+        sentences_of: dict[int, list[Sentence]] = {num: [] for num in nums}
         for num, text, section in self._select(
             "SELECT paper, text, section FROM sentences WHERE paper IN", nums, " ORDER BY paper, position"
         ):
-            found[num].append(Sentence(text, section))
-        others = [num for num, sentences in found.items() if not sentences]
-        for num, abstract, kept in self._select("SELECT num, abstract, cuts FROM papers WHERE num IN", others):
-            found[num] = rows.cut(abstract, kept)
-        return found
+            sentences_of[num].append(Sentence(text, section))
+        others = [num for num, sentences in sentences_of.items() if not sentences]
+        for num, abstract, ends in self._select("SELECT num, abstract, cuts FROM papers WHERE num IN", others):
+            sentences_of[num] = rows.cut(abstract, ends)
+        return sentences_of
 
     def sentences(self, num: int) -> list[Sentence]:
         """The sentences of a paper that its sources gave."""
-        found = self.db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (num,))
-        return [Sentence(text, section) for text, section in found]
+        selected = self.db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (num,))
+        return [Sentence(text, section) for text, section in selected]
 
     def venue(self, name: str) -> npt.NDArray[np.int64]:
         """The numbers of the papers whose venue contains `name`."""
-        found = self.db.execute(
+        selected = self.db.execute(
             "SELECT num FROM papers WHERE venue <> '' AND venue COLLATE NOCASE LIKE ? ESCAPE '\\' ORDER BY num",
             (_containing(name),),
         )
-        return np.fromiter((num for (num,) in found), np.int64)
+        return np.fromiter((num for (num,) in selected), np.int64)
 
     def years(self) -> dict[int, int]:
-        """How many papers each year has, the earliest first; those of no known year are not counted."""
+        """The number of papers of each year, earliest first; papers without a year are not counted."""
         return dict(self.db.execute("SELECT year, count(*) FROM papers WHERE year IS NOT NULL GROUP BY year ORDER BY year"))
 
     def listed(
         self, words: Sequence[str], since: int | None, before: int | None, offset: int, limit: int
     ) -> tuple[list[int], int]:
-        """Numbers of papers that have every word in their title, names, venue or id, the newest first, and how many there are.
+        """Numbers of papers that have every word in their title, names, venue or id, newest first, and how many there are.
 
         It scans every paper: for browsing a library, not for searching it.
         """
@@ -137,8 +137,8 @@ class Store:
                 where.append(f"year {sign} ?")
         chosen = f"FROM papers WHERE {' AND '.join(where)}"
         total = int(self.db.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])
-        found = self.db.execute(f"SELECT num {chosen} ORDER BY year DESC, num DESC LIMIT {limit} OFFSET {offset}", values)
-        return [num for (num,) in found], total
+        page = self.db.execute(f"SELECT num {chosen} ORDER BY year DESC, num DESC LIMIT {limit} OFFSET {offset}", values)
+        return [num for (num,) in page], total
 
     # -- citations --------------------------------------------------------------------------------------------------
 
@@ -160,8 +160,8 @@ class Store:
             yield msgspec.json.decode(text, type=Reference)
 
     def _contexts(self, num: int) -> Iterator[Context]:
-        found = self.db.execute("SELECT num, id, section, text FROM contexts WHERE citing = ? ORDER BY num", (num,)).fetchall()
-        for context, name, section, text in found:
+        stored = self.db.execute("SELECT num, id, section, text FROM contexts WHERE citing = ? ORDER BY num", (num,)).fetchall()
+        for context, name, section, text in stored:
             cited = self.db.execute(
                 "SELECT papers.id, waiting.details FROM targets LEFT JOIN papers ON papers.num = cited LEFT JOIN waiting"
                 " ON waiting.citing = targets.citing AND waiting.reference = targets.reference AND waiting.details <> ''"
@@ -175,7 +175,7 @@ class Store:
             ]
             yield Context(text, references, section=section, id=name)
 
-    # -- what the index is made of ----------------------------------------------------------------------------------
+    # -- what is indexed --------------------------------------------------------------------------------------------
 
     def dirty(self, limit: int) -> list[tuple[int, int]]:
         """The first papers whose index entries are out of date, and which fields are."""
@@ -195,8 +195,8 @@ class Store:
 
     def authors(self, nums: Sequence[int]) -> dict[int, list[str]]:
         """The authors of papers, by number."""
-        found = self._select("SELECT num, json_extract(details, '$.authors') FROM papers WHERE num IN", nums)
-        return {num: msgspec.json.decode(names, type=list[str]) for num, names in found if names}
+        selected = self._select("SELECT num, json_extract(details, '$.authors') FROM papers WHERE num IN", nums)
+        return {num: msgspec.json.decode(names, type=list[str]) for num, names in selected if names}
 
     def cited_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
         """The contexts in which others cite these papers."""
@@ -205,7 +205,7 @@ class Store:
         )
 
     def cited_contexts(self, nums: Sequence[int], latest: int) -> Iterator[tuple[int, int, str]]:
-        """The last contexts that were added of those that cite these papers: the cited number, the citing one, and the text."""
+        """The `latest` contexts added last that cite each of these papers: the cited number, the citing number and the text."""
         yield from self._select(
             "SELECT cited, citing, text FROM (SELECT targets.cited, contexts.citing, text, row_number() OVER"
             " (PARTITION BY targets.cited ORDER BY context DESC) AS place FROM targets JOIN contexts ON num = context"
@@ -251,7 +251,7 @@ class Store:
 
 
 def date_number(year: int | None, date: str) -> int:
-    """A date as yyyymmdd with zeros for what is unknown, 0 for no date at all."""
+    """A date as yyyymmdd, with zeros for unknown parts; 0 for no date."""
     if year is None:
         return 0
     _, month, day = (*date.split("-"), "", "", "")[:3] if date.startswith(str(year)) else ("", "", "")
@@ -259,7 +259,7 @@ def date_number(year: int | None, date: str) -> int:
 
 
 def _containing(text: str) -> str:
-    """The pattern of SQL's LIKE for what contains a text."""
+    """The SQL LIKE pattern of strings that contain a text."""
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{escaped}%"
 
