@@ -30,6 +30,43 @@ RECENT = 3
 """How many years count as recent."""
 CITATIONS = "citations"
 """The name of the feature that counts citations."""
+LABELS = {
+    "bm25": "BM25 on text",
+    "bm25-proximity": "BM25 on text weighted by proximity",
+    "bm25-contexts": "BM25 on text and contexts",
+    "bm25-cited": "BM25 on contexts",
+    "context-similarity": "similarity to contexts",
+    "dense-citewell": "dense similarity",
+    "dense-citewell-context": "dense similarity to the gap",
+    "dense-citewell-abstract": "dense similarity to the draft's abstract",
+    "static-citewell": "static dense similarity",
+    "co-cited": "co-cited with top results",
+    "references-of-top": "cited by top results",
+    "references-of-similar": "cited by papers similar to the draft",
+    "same-authors": "by the draft's authors",
+    "references-of-same-authors": "cited by the draft's authors",
+    "cited by top": "cited by top candidates",
+    "cites top": "cites top candidates",
+    "co-cited with top": "co-cited with top candidates",
+    "coupled with top": "shares references with top candidates",
+    CITATIONS: "number of citations",
+    "citations in last 3 years": "citations in the last 3 years",
+    "citations in last year": "citations in the last year",
+    "references": "number of references",
+    "author named in context": "author named in the context",
+    "shared authors": "authors in common with the draft",
+    "authors among top": "authors of top candidates",
+    "venue among top": "venue of top candidates",
+    "has abstract": "has an abstract",
+    "title overlap near gap": "title overlap near the gap",
+    "title words": "title length",
+    "query words": "query length",
+    "co-cited with bibliography": "co-cited with your references",
+    "coupled with bibliography": "shares references with your references",
+    "cited by bibliography": "cited by your references",
+}
+"""How features are shown to users: the scores and ranks of a pipeline by its name, the others by their own. Names that are not
+listed are shown as they are."""
 _NAME = re.compile(r"[^\W\d_]{2,}(?:-[^\W\d_]+)*")
 """A word that may be a family name, if it starts with a capital letter."""
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from citewell.errors import CitewellError
-from citewell.fuse.features import SEEDS, Features, features
+from citewell.fuse.features import LABELS, SEEDS, Features, features
 from citewell.fuse.fusion import ranks_of
 from citewell.models import weights
 from citewell.models.ltr_network import Network, network_path
@@ -97,7 +97,7 @@ class LTR(Fusion):
             raised = [(name, value) for name, value in contributions.items() if value > _NEGLIGIBLE]
             raised = sorted(raised, key=lambda pair: -pair[1])[:_SHOWN]
             if raised:
-                text = ", ".join(f"{name} {value:+.2f}" for name, value in raised)
+                text = ", ".join(f"{LABELS.get(name, name)} {value:+.2f}" for name, value in raised)
                 names = [name for name, _ in raised]
                 reasons.setdefault(number, []).append(Reason("features", f"Features: {text}.", names, detail=True))
         return reasons

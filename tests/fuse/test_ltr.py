@@ -88,7 +88,9 @@ def test_the_reason_names_what_lifted_a_paper(library: Library, stage: LTR, tmp_
     best = ranking.papers[:3].tolist()
     reasons = stage.explain(request, ranking, best)
     features = [reason for reason in reasons[best[0]] if reason.kind == "features"]
-    assert [(reason.text, reason.data, reason.detail) for reason in features] == [("Features: bm25 +1.50.", ["bm25"], True)]
+    assert [(reason.text, reason.data, reason.detail) for reason in features] == [
+        ("Features: BM25 on text +1.50.", ["bm25"], True)
+    ]
 
 
 def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage: LTR, tmp_path: Path) -> None:
