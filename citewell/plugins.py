@@ -45,7 +45,7 @@ class Plugin(NamedTuple):
         return self.package == OWN_PACKAGE
 
     def __str__(self) -> str:
-        kind = self.group.removeprefix("citewell.").removesuffix("s")
+        kind = "draft format" if self.group == "citewell.drafts" else self.group.removeprefix("citewell.").removesuffix("s")
         return f"{kind} {self.name!r}" if self.own else f"{kind} {self.name!r} of the package {self.package}"
 
     def load(self) -> Any:

@@ -68,4 +68,4 @@ def test_a_reader_that_fails_gets_one_line(package: Path, tmp_path: Path, monkey
     command = [sys.executable, "-m", "citewell", "check", str(path), "--no-suggestions"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert "the draft 'bad' of the package typst-drafts does not work (KeyError: 'lost')" in done.stderr
+    assert "the draft format 'bad' of the package typst-drafts does not work (KeyError: 'lost')" in done.stderr
