@@ -43,6 +43,28 @@ ALIASES = {
 }
 """Earlier names of pipelines, and their names now."""
 
+RENAMED_KINDS = {
+    "learned": "ltr",
+    "company": "co-citation",
+    "said-before": "context-similarity",
+    "quoted": "sentence-boost",
+    "pipeline": "sub-pipeline",
+    "linked": "links",
+    "embedded": "paper-embeddings",
+    "topics": "lda",
+}
+"""Earlier names of stage kinds, and their names now: an error about one names the other."""
+
+RENAMED_PARAMETERS = {
+    "may_lack": "optional",
+    "kind_of_link": "link",
+    "counting": "weigh_by",
+    "starts": "seeds_name",
+    "lifted": "boost",
+    "read": "reread",
+}
+"""Earlier names of parameters, and their names now."""
+
 
 def pipeline(name: str = DEFAULT, **overrides: Any) -> Pipeline:
     """The pipeline called `name`; `overrides` replace parameters of the stages that have them.
@@ -91,7 +113,7 @@ def _user_definitions(path: str) -> dict[str, Any]:
 
 
 def _checked(given: Any, source: str) -> dict[str, Any]:
-    """Definitions that have the right shape; what their stages take is checked when they are built."""
+    """Definitions that have the right shape; the parameters of their stages are checked when they are built."""
     if not isinstance(given, Mapping):
         raise CitewellError(f"{source}: pipelines must be a table of name and definition.")
     for name, definition in given.items():
@@ -103,15 +125,19 @@ def _checked(given: Any, source: str) -> dict[str, Any]:
         for stage in stages:
             if not isinstance(stage, Mapping) or stage.get("kind") not in stage_kinds():
                 kind = stage.get("kind") if isinstance(stage, Mapping) else stage
-                raise CitewellError(
-                    f"{source}: a stage of the pipeline {name!r} has the unknown kind {kind!r}."
-                    f" Choose one of {', '.join(stage_kinds())}."
-                )
+                raise CitewellError(f"{source}: a stage of the pipeline {name!r} has the unknown kind {kind!r}. {_hint(kind)}")
     return dict(given)
 
 
+def _hint(kind: object) -> str:
+    """What to write instead of an unknown kind of stage."""
+    if isinstance(kind, str) and kind in RENAMED_KINDS:
+        return f"It is now called {RENAMED_KINDS[kind]!r}."
+    return f"Choose one of {', '.join(stage_kinds())}."
+
+
 def _current_name(name: str) -> str:
-    """The name of the pipeline that `name` stands for, which may be an earlier name of it."""
+    """The current name of a pipeline; `name` may be an earlier one."""
     if name not in ALIASES or name in definitions():
         return name
     _warn_renamed(name)
@@ -120,11 +146,11 @@ def _current_name(name: str) -> str:
 
 @lru_cache(maxsize=len(ALIASES))
 def _warn_renamed(name: str) -> None:
-    """Say the new name on standard error, once in a process."""
+    """Print the new name on standard error, once per process."""
     print(f"citewell: the pipeline {name!r} is now called {ALIASES[name]!r}", file=sys.stderr)
 
 
-# -- building pipelines of their definitions ------------------------------------------------------------------------
+# -- building pipelines from their definitions ----------------------------------------------------------------------
 
 
 def _build(name: str, overrides: Mapping[str, Any], within: tuple[str, ...]) -> Pipeline:
@@ -164,7 +190,9 @@ def _stage(
     where = f"The stage {definition['kind']!r} of the pipeline {name!r}"
     known = {field.name: field for field in fields(stage)}
     if unknown := [key for key in parameters if key not in known]:
-        raise CitewellError(f"{where} has no parameter {unknown[0]!r}. It has {', '.join(known)}.")
+        renamed = RENAMED_PARAMETERS.get(unknown[0])
+        hint = f"It is now called {renamed!r}." if renamed in known else f"It has {', '.join(known)}."
+        raise CitewellError(f"{where} has no parameter {unknown[0]!r}. {hint}")
     if missing := [key for key, field in known.items() if _required(field) and key not in parameters]:
         raise CitewellError(f"{where} needs the parameter {missing[0]!r}.")
     values = {key: _value(known[key], value, where, (*within, name)) for key, value in parameters.items()}

@@ -33,6 +33,8 @@ def stages(text: str, name: str = "mine") -> str:
         ('[mine]\nabout = "no stages"\n', r"the pipeline 'mine' needs a list of \"stages\""),
         (stages('{ kind = "magic" }'), "has the unknown kind 'magic'"),
         (stages('"bm25"'), "has the unknown kind 'bm25'"),
+        (stages('{ kind = "said-before" }'), r"unknown kind 'said-before'\. It is now called 'context-similarity'\.$"),
+        (stages('{ kind = "dense", may_lack = true }'), r"no parameter 'may_lack'\. It is now called 'optional'\.$"),
         (stages('{ kind = "bm25", k2 = 1.0 }'), r"'bm25' of the pipeline 'mine' has no parameter 'k2'\. It has k1, b,"),
         (stages('{ kind = "bm25", k1 = "high" }'), "the parameter 'k1' must be of the type float, not 'high'"),
         (stages('{ kind = "bm25", k1 = true }'), "the parameter 'k1' must be of the type float"),
