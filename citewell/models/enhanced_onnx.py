@@ -133,19 +133,19 @@ class _Graph:
         """Attention pooling of a text for a query vector: (texts, dimensions)."""
         keys = self._weight("attention keys", self._tensors["attention.keys.weight"].T)
         queries = self._weight("attention queries", self._tensors["attention.queries.weight"].T)
-        self._add("MatMul", [query, queries], f"{name} sought")
-        self._add("MatMul", [hidden, keys], f"{name} offered")
-        self._add("Unsqueeze", [f"{name} sought", self._integers(1)], f"{name} sought by token")
-        self._add("Add", [f"{name} offered", f"{name} sought by token"], f"{name} met")
-        self._add("Tanh", [f"{name} met"], f"{name} met bounded")
+        self._add("MatMul", [query, queries], f"{name} projected query")
+        self._add("MatMul", [hidden, keys], f"{name} projected keys")
+        self._add("Unsqueeze", [f"{name} projected query", self._integers(1)], f"{name} projected query by token")
+        self._add("Add", [f"{name} projected keys", f"{name} projected query by token"], f"{name} projected sum")
+        self._add("Tanh", [f"{name} projected sum"], f"{name} activation")
         last = self._weight("attention scores", self._tensors["attention.scores.weight"].T)
-        self._add("MatMul", [f"{name} met bounded", last], f"{name} attention")
+        self._add("MatMul", [f"{name} activation", last], f"{name} attention")
         scores = f"{name} attention"
         if lengths:
             scores = self._without_padding(name, scores, lengths)
         self._add("Softmax", [scores], f"{name} attention shares", axis=1)
-        self._add("Mul", [hidden, f"{name} attention shares"], f"{name} weighed")
-        return self._add("ReduceSum", [f"{name} weighed", self._integers(1)], f"{name} vector", keepdims=0)
+        self._add("Mul", [hidden, f"{name} attention shares"], f"{name} weighted")
+        return self._add("ReduceSum", [f"{name} weighted", self._integers(1)], f"{name} vector", keepdims=0)
 
     def _without_padding(self, name: str, scores: str, lengths: str) -> str:
         from onnx import TensorProto
@@ -188,4 +188,4 @@ class _Graph:
 
     def _share(self, place: int, score: str) -> str:
         self._add("Gather", ["shares", self._weight(f"place {place}", np.array(place, np.int64))], f"share {place}", axis=1)
-        return self._add("Mul", [score, f"share {place}"], f"{score} weighed")
+        return self._add("Mul", [score, f"share {place}"], f"{score} weighted")

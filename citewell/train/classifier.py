@@ -37,7 +37,7 @@ _PAIR_BATCH = 64
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Hyperparameters:
     """The settings of a recipe."""
 
     steps: int = 300_000
@@ -60,7 +60,7 @@ class Numbers:
     seed: int = 1
 
 
-SECTIONS = {"numbers": Numbers}
+SECTIONS = {"numbers": Hyperparameters}
 """The sections of a recipe."""
 
 
@@ -68,7 +68,13 @@ class Training:
     """Samples labelled pairs, and measures on dev."""
 
     def __init__(
-        self, arrays: Arrays, model: CrossEncoder, numbers: Numbers, inputs: Inputs, lists: CandidateLists, device: torch.device
+        self,
+        arrays: Arrays,
+        model: CrossEncoder,
+        numbers: Hyperparameters,
+        inputs: Inputs,
+        lists: CandidateLists,
+        device: torch.device,
     ) -> None:
         torch.manual_seed(numbers.seed)
         self.arrays, self.model, self.numbers = arrays, model, numbers
@@ -133,7 +139,7 @@ def fit(
 ) -> CrossEncoder:
     """Train a classifier from a pack, its candidate lists and pretrained weights; resumes from a checkpoint."""
     chosen = choose_device(device)
-    numbers, inputs = parse_section(Numbers, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
+    numbers, inputs = parse_section(Hyperparameters, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
     arrays = load(pack)
     torch.manual_seed(numbers.seed)
     model = CrossEncoder(read_bert(base, numbers.dropout)).to(chosen)

@@ -26,7 +26,7 @@ from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, Bert, read_bert, write_bert
 from citewell.train.card import RECIPE, write_record
 from citewell.train.checkpoints import Checkpoint, training_fingerprint
-from citewell.train.encoder import CHECKPOINT, Numbers, Training, choose_device, export_onnx, parse_section
+from citewell.train.encoder import CHECKPOINT, Hyperparameters, Training, choose_device, export_onnx, parse_section
 from citewell.train.packs import load
 from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
@@ -37,7 +37,7 @@ _QUERY_BATCH = 32
 
 
 @dataclass(frozen=True)
-class CrossNumbers:
+class CrossHyperparameters:
     """The settings of a recipe."""
 
     steps: int = 1500
@@ -59,7 +59,7 @@ class CrossNumbers:
     dev_every: int = 500
 
 
-SECTIONS = {"numbers": Numbers, "cross": CrossNumbers}
+SECTIONS = {"numbers": Hyperparameters, "cross": CrossHyperparameters}
 """The sections of a recipe."""
 
 
@@ -101,7 +101,12 @@ class Listwise:
     """Listwise training of one cross-encoder on candidates that an encoder retrieves."""
 
     def __init__(
-        self, model: CrossEncoder, retriever: Training, pairs: Pairs, numbers: CrossNumbers, teacher: CrossEncoder | None = None
+        self,
+        model: CrossEncoder,
+        retriever: Training,
+        pairs: Pairs,
+        numbers: CrossHyperparameters,
+        teacher: CrossEncoder | None = None,
     ) -> None:
         self.model, self._retriever, self._pairs, self._numbers = model, retriever, pairs, numbers
         self._teacher = None if teacher is None else teacher.eval()
@@ -174,9 +179,9 @@ def fit(
 ) -> CrossEncoder:
     """Train a cross-encoder from a pack and the encoder that retrieves its candidates; resumes from a checkpoint."""
     chosen = choose_device(device)
-    numbers = parse_section(CrossNumbers, recipe, "cross")
+    numbers = parse_section(CrossHyperparameters, recipe, "cross")
     retriever = Training(
-        load(pack), encoder, parse_section(Numbers, recipe, "numbers"), Inputs.read(encoder) or Inputs(), chosen
+        load(pack), encoder, parse_section(Hyperparameters, recipe, "numbers"), Inputs.read(encoder) or Inputs(), chosen
     )
     inputs = Inputs(**recipe.get("inputs", {}))
     pairs = Pairs(Texts(retriever.arrays, inputs, chosen))
@@ -223,7 +228,7 @@ def export(weights: Path, target: Path) -> None:
     what = "a cross-encoder of query-paper pairs: one score per pair, int8 ONNX"
     inputs = Inputs.read(weights / "large") or Inputs()
     max_tokens = inputs.query + inputs.paper
-    if parse_section(CrossNumbers, recipe, "cross").layers:
+    if parse_section(CrossHyperparameters, recipe, "cross").layers:
         export_onnx(weights / "small", target, what, max_tokens)
         target = target.with_name(f"{target.name}{LARGE}")
     export_onnx(weights / "large", target, what, max_tokens)

@@ -43,7 +43,7 @@ Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Hyperparameters:
     """The settings of a recipe."""
 
     steps: int = 2000
@@ -72,7 +72,7 @@ class Numbers:
     seed: int = 1
 
 
-SECTIONS = {"numbers": Numbers}
+SECTIONS = {"numbers": Hyperparameters}
 """The sections of a recipe."""
 
 
@@ -114,7 +114,7 @@ class Batch(NamedTuple):
 class Training:
     """The data and the model of a training: samples batches, mines hard negatives, measures on dev."""
 
-    def __init__(self, arrays: Arrays, base: Path, numbers: Numbers, inputs: Inputs, device: torch.device) -> None:
+    def __init__(self, arrays: Arrays, base: Path, numbers: Hyperparameters, inputs: Inputs, device: torch.device) -> None:
         torch.manual_seed(numbers.seed)
         self.numbers, self.arrays, self.device = numbers, arrays, device
         self.texts = Texts(arrays, inputs, device)
@@ -132,7 +132,7 @@ class Training:
         """For each group, the queries with mined papers, and these papers."""
 
     def state(self) -> dict[str, Any]:
-        """What further samples depend on, apart from torch's random numbers."""
+        """The state that further samples depend on, apart from torch's random numbers."""
         return {"random": self._random.bit_generator.state, "hard": self._mined}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -281,7 +281,7 @@ class Training:
 def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", progress: Progress = SILENT) -> Bert:
     """Train an encoder from a pack and pretrained weights; resumes from the last checkpoint."""
     chosen = choose_device(device)
-    numbers, inputs = parse_section(Numbers, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
+    numbers, inputs = parse_section(Hyperparameters, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
     training = Training(load(pack), base, numbers, inputs, chosen)
     optimizer = torch.optim.AdamW(training.model.parameters(), numbers.rate, weight_decay=numbers.decay)
     checkpoint = Checkpoint(out / CHECKPOINT, training_fingerprint(recipe, [pack, base / WEIGHTS], chosen), chosen)

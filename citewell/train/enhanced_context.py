@@ -47,7 +47,7 @@ _QUERY_BATCH = 16
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Hyperparameters:
     """The settings of a recipe."""
 
     steps: int = 10_000
@@ -67,7 +67,7 @@ class Numbers:
     seed: int = 1
 
 
-SECTIONS = {"numbers": Numbers, "shape": Shape, "negatives": NegativeSampling}
+SECTIONS = {"numbers": Hyperparameters, "shape": Shape, "negatives": NegativeSampling}
 """The sections of a recipe."""
 
 
@@ -149,7 +149,7 @@ class Training:
         self,
         arrays: Arrays,
         model: Network,
-        numbers: Numbers,
+        numbers: Hyperparameters,
         sampling: NegativeSampling,
         bibliography: Arrays | None,
         lists: CandidateLists | None,
@@ -259,7 +259,7 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
     `base` provides the tokeniser and, if the recipe says so, word vectors.
     """
     chosen = choose_device(device)
-    numbers, sampling = parse_section(Numbers, recipe, "numbers"), parse_section(NegativeSampling, recipe, "negatives")
+    numbers, sampling = parse_section(Hyperparameters, recipe, "numbers"), parse_section(NegativeSampling, recipe, "negatives")
     arrays = load(pack)
     torch.manual_seed(numbers.seed)
     shape, table = _complete_shape(parse_section(Shape, recipe, "shape"), numbers, base)
@@ -297,7 +297,7 @@ def export(weights: Path, target: Path) -> None:
     convert(weights, target / "model.onnx")
 
 
-def _complete_shape(shape: Shape, numbers: Numbers, base: Path) -> tuple[Shape, Tensor | None]:
+def _complete_shape(shape: Shape, numbers: Hyperparameters, base: Path) -> tuple[Shape, Tensor | None]:
     """The shape, completed from the base model, and the initial word vectors, if any."""
     shape = replace(shape, vocabulary=json.loads((base / CONFIG).read_text("utf-8"))["vocab_size"])
     if numbers.table != "base":

@@ -30,7 +30,7 @@ from citewell.train.save import EpochCheckpoints
 from citewell.train.sentence_data import SentenceData, load_or_collect
 
 KINDS = {"joint-snippets": "citewell.train.joint_snippets", "semiser": "citewell.train.semiser"}
-"""The methods: modules with `Numbers`, `fit` and `WHAT` (a line for the card)."""
+"""The methods: modules with `Hyperparameters`, `fit` and `WHAT` (a line for the card)."""
 WEIGHTS, DATA = "weights", "sentences.npz"
 _NEEDED = ("torch", "gensim")
 
@@ -72,7 +72,7 @@ def _training_module(recipe: EvidenceRecipe) -> tuple[Any, Any]:
         raise CitewellError(f"the recipe {recipe.name!r} needs {missing[0]}; install it with: pip install 'citewell[train]'")
     module = import_module(KINDS[recipe.kind])
     try:
-        return module, msgspec.convert(recipe.numbers, module.Numbers)
+        return module, msgspec.convert(recipe.numbers, module.Hyperparameters)
     except msgspec.ValidationError as error:
         raise CitewellError(f"the recipe {recipe.name!r}, [numbers]: {error}") from None
 

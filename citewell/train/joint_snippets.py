@@ -33,7 +33,7 @@ _INITIAL_BIAS = -4.0
 """The initial score of a sentence: few are relevant."""
 
 
-class Numbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Hyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a recipe."""
 
     steps: int
@@ -76,7 +76,7 @@ class NetworkInput(NamedTuple):
 class Network(nn.Module):
     """JPDRMM."""
 
-    def __init__(self, words: WordVectors, numbers: Numbers) -> None:
+    def __init__(self, words: WordVectors, numbers: Hyperparameters) -> None:
         super().__init__()
         self._known, self._best, self._sentences = len(words.hashes), numbers.best, numbers.sentences
         self.register_buffer("table", torch.from_numpy(words.vectors), persistent=False)
@@ -149,7 +149,9 @@ def _unit(vectors: Tensor) -> Tensor:
 class Training:
     """Samples queries with positives and negatives, and measures on dev."""
 
-    def __init__(self, data: SentenceData, words: WordVectors, model: Network, numbers: Numbers, device: torch.device) -> None:
+    def __init__(
+        self, data: SentenceData, words: WordVectors, model: Network, numbers: Hyperparameters, device: torch.device
+    ) -> None:
         torch.manual_seed(numbers.seed)
         self.data, self.words, self.model, self.numbers = data, words, model, numbers
         self.best = BestWeights(model)
@@ -176,8 +178,8 @@ class Training:
 
     def _loss(self, query: int) -> Tensor:
         relevant, candidates = self.data.relevant(query), self.data.candidates(query)[0]
-        found_relevant = candidates[np.isin(candidates, relevant)]
-        positive = found_relevant[torch.randint(len(found_relevant), (1,)).item()]
+        positives = candidates[np.isin(candidates, relevant)]
+        positive = positives[torch.randint(len(positives), (1,)).item()]
         others = candidates[~np.isin(candidates, relevant)]
         negatives = others[torch.randperm(len(others))[: self.numbers.negatives].numpy()]
         papers = [int(positive), *negatives.tolist()]
@@ -240,7 +242,7 @@ class Training:
 def fit(
     data: SentenceData,
     words: WordVectors,
-    numbers: Numbers,
+    numbers: Hyperparameters,
     checkpoint: Checkpoint,
     out: Path,
     device: torch.device,

@@ -68,12 +68,12 @@ class Examples:
         """
         hidden = [any(name in _columns(each) for each in features) for name in self.names]
         ranks = [name.endswith(" rank") and not hide for name, hide in zip(self.names, hidden, strict=True)]
-        kept = (self.rows[:, ranks] <= np.float32(math.log(depth))).any(axis=1)  # a missing rank (NaN) compares false
-        owners = np.repeat(np.arange(len(self.sizes)), self.sizes)[kept]
-        rows = self.rows[kept]
+        mask = (self.rows[:, ranks] <= np.float32(math.log(depth))).any(axis=1)  # a missing rank (NaN) compares false
+        owners = np.repeat(np.arange(len(self.sizes)), self.sizes)[mask]
+        rows = self.rows[mask]
         rows[:, hidden] = np.nan
         sizes = np.bincount(owners, minlength=len(self.sizes))
-        left = Examples(self.names, rows, self.labels[kept], sizes)
+        left = Examples(self.names, rows, self.labels[mask], sizes)
         return left.select(np.bincount(owners, weights=left.labels, minlength=len(sizes)) > 0)
 
 
@@ -136,18 +136,18 @@ def train_trees(
     import lightgbm
 
     settings = _settings(parameters, seed)
-    kept, held_out = hold_out(examples, seed)
+    training, held_out = hold_out(examples, seed)
     first = lightgbm.train(
         settings,
-        _data(lightgbm, dropout.augment(kept, seed)),
+        _data(lightgbm, dropout.augment(training, seed)),
         int(parameters.get("rounds", 600)),
         valid_sets=[_data(lightgbm, held_out)],
         callbacks=[lightgbm.early_stopping(int(parameters.get("patience", 40)), verbose=False)],
     )
     rounds = int(first.best_iteration or 1)
     held_out_scores = np.asarray(first.predict(held_out.rows, num_iteration=rounds))
-    whole = lightgbm.train(settings, _data(lightgbm, dropout.augment(examples, seed)), max(1, round(rounds * 1.1)))
-    gains = dict(zip(examples.names, whole.feature_importance("gain").tolist(), strict=True))
+    final = lightgbm.train(settings, _data(lightgbm, dropout.augment(examples, seed)), max(1, round(rounds * 1.1)))
+    gains = dict(zip(examples.names, final.feature_importance("gain").tolist(), strict=True))
     total = sum(gains.values()) or 1.0
     about = {
         "queries": len(examples.sizes),
@@ -155,7 +155,7 @@ def train_trees(
         "rounds": rounds,
         "gains": {name: round(gain / total, 4) for name, gain in sorted(gains.items(), key=lambda pair: -pair[1])},
     }
-    return _trees(whole, examples), held_out_scores, about
+    return _trees(final, examples), held_out_scores, about
 
 
 def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from citewell.models.ltr_network import Network, scaling
 from citewell.train.ltr import Examples, FeatureDropout, hold_out, is_uncited
-from citewell.train.recipe import NetworkNumbers
+from citewell.train.recipe import NetworkHyperparameters
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,17 +23,17 @@ _CHUNK_ROWS = 1 << 16
 
 
 def train_network(
-    examples: Examples, numbers: NetworkNumbers, task: str, dropout: FeatureDropout, seed: int
+    examples: Examples, numbers: NetworkHyperparameters, task: str, dropout: FeatureDropout, seed: int
 ) -> tuple[Network, npt.NDArray[np.float64]]:
     """The network, and the scores of the held-out queries by a network trained without them."""
     uncited = numbers.uncited.get(task, 1.0)
-    kept, held_out = hold_out(examples, seed)
-    first = fit(dropout.augment(kept, seed), numbers, uncited, seed)
+    training, held_out = hold_out(examples, seed)
+    first = fit(dropout.augment(training, seed), numbers, uncited, seed)
     held_out_scores = np.concatenate([first.scores(part.astype(np.float64)) for part in _chunks(held_out.rows)])
     return fit(dropout.augment(examples, seed), numbers, uncited, seed), held_out_scores
 
 
-def fit(examples: Examples, numbers: NetworkNumbers, uncited: float, seed: int) -> Network:
+def fit(examples: Examples, numbers: NetworkHyperparameters, uncited: float, seed: int) -> Network:
     """Fit a network to examples; a relevant paper without citations has the weight `uncited`."""
     import torch
     from torch import nn

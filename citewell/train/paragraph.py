@@ -37,7 +37,7 @@ export = encoder.export
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Hyperparameters:
     """The settings of a recipe."""
 
     loss: str = "quadruplet"
@@ -58,7 +58,7 @@ class Numbers:
     seed: int = 1
 
 
-SECTIONS = {"numbers": Numbers}
+SECTIONS = {"numbers": Hyperparameters}
 """The sections of a recipe."""
 
 
@@ -142,10 +142,10 @@ def _some(pool: Sequence[int], size: int, random: np.random.Generator) -> list[i
 class Training:
     """Samples queries with positives and negatives, and measures on dev."""
 
-    def __init__(self, arrays: Arrays, base: Path, numbers: Numbers, inputs: Inputs, device: torch.device) -> None:
+    def __init__(self, arrays: Arrays, base: Path, numbers: Hyperparameters, inputs: Inputs, device: torch.device) -> None:
         if numbers.loss not in LOSSES:
             raise CitewellError(f"there is no loss {numbers.loss!r}; there are {', '.join(LOSSES)}")
-        settings = encoder.Numbers(dropout=numbers.dropout, seed=numbers.seed, dev_sample=numbers.dev_sample)
+        settings = encoder.Hyperparameters(dropout=numbers.dropout, seed=numbers.seed, dev_sample=numbers.dev_sample)
         self.encoder = encoder.Training(arrays, base, settings, inputs, device)
         self.arrays, self.numbers, self.model = arrays, numbers, self.encoder.model
         self.pools, self.best = NegativePools(arrays), BestWeights(self.model)
@@ -222,7 +222,7 @@ class Training:
 def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", progress: Progress = SILENT) -> Bert:
     """Tune an encoder on the paragraphs of a pack; resumes from the last checkpoint."""
     chosen = choose_device(device)
-    numbers, inputs = parse_section(Numbers, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
+    numbers, inputs = parse_section(Hyperparameters, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
     training = Training(load(pack), base, numbers, inputs, chosen)
     tuned = [weight for weight in training.model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(tuned, numbers.rate, weight_decay=numbers.decay)

@@ -97,8 +97,8 @@ def _lists(runner: Runner, queries: Sequence[PackQuery], chosen: Pipeline, depth
     rows = np.full((len(queries), depth), -1, np.int32)
     for row, (_, judged) in enumerate(queries):
         papers = chosen.rank(runner.request(judged)).papers[:depth].tolist()
-        papers_found = [numbers[name] for name in runner.ids(papers) if name in numbers]
-        rows[row, : len(papers_found)] = papers_found
+        in_pack = [numbers[name] for name in runner.ids(papers) if name in numbers]
+        rows[row, : len(in_pack)] = in_pack
     return {"questions": np.array([each.number for each in queries], np.int32), "papers": rows}
 
 

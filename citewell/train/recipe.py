@@ -51,7 +51,7 @@ class PackRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A key of `citewell.train.from_sets.KINDS`."""
     pairs: Pairs
     numbers: dict[str, Any]
-    """Batches, learning rates and mined negatives: `citewell.train.encoder.Numbers`."""
+    """Batches, learning rates and mined negatives: `citewell.train.encoder.Hyperparameters`."""
     inputs: dict[str, int] = {}
     """Token budgets: `citewell.models.inputs.Inputs`; none: those of the given encoder."""
     base: str = ""
@@ -72,7 +72,7 @@ class HiddenFeatures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The share of queries that is repeated without them."""
 
 
-class NetworkNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NetworkHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of the learning-to-rank network."""
 
     share: float
@@ -105,7 +105,7 @@ class LtrRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     uncited: dict[str, float] = {}
     """By task, the gain of a relevant paper without citations, relative to others; the default is 1."""
     hidden: tuple[HiddenFeatures, ...] = ()
-    network: NetworkNumbers | None = None
+    network: NetworkHyperparameters | None = None
     """None: trees only."""
     name: str = ""
 
@@ -131,7 +131,7 @@ class ClaimsRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
-class WordNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WordHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to train word vectors with skip-gram."""
 
     size: int
@@ -148,7 +148,7 @@ class WordNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int
 
 
-class GraphNumbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GraphHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The graph of key terms, whose random walks replace sentences for skip-gram."""
 
     terms: int
@@ -184,10 +184,10 @@ class EvidenceRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: str
     """A key of `citewell.train.from_evidence.KINDS`."""
     queries: QuerySampling
-    words: WordNumbers
+    words: WordHyperparameters
     numbers: dict[str, Any]
     """The settings of the method."""
-    graph: GraphNumbers | None = None
+    graph: GraphHyperparameters | None = None
     """None: word vectors are trained on the sentences of the papers."""
     name: str = ""
 

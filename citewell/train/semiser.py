@@ -37,7 +37,7 @@ _MAX_WORDS = 200
 """Words of a sentence in which key terms are searched."""
 
 
-class Numbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Hyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a recipe."""
 
     steps: int
@@ -66,7 +66,7 @@ class Numbers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Network(nn.Module):
     """SEMISER."""
 
-    def __init__(self, words: WordVectors, numbers: Numbers) -> None:
+    def __init__(self, words: WordVectors, numbers: Hyperparameters) -> None:
         super().__init__()
         self._known = len(words.hashes)
         self.register_buffer("table", torch.from_numpy(words.vectors), persistent=False)
@@ -101,7 +101,9 @@ def max_cosine(queries: Tensor, sentences: Tensor) -> Tensor:
 class Training:
     """Samples sentences with key terms, and measures on dev."""
 
-    def __init__(self, data: SentenceData, words: WordVectors, model: Network, numbers: Numbers, device: torch.device) -> None:
+    def __init__(
+        self, data: SentenceData, words: WordVectors, model: Network, numbers: Hyperparameters, device: torch.device
+    ) -> None:
         torch.manual_seed(numbers.seed)
         self.data, self.model, self.numbers = data, model, numbers
         self.best = BestWeights(model)
@@ -158,7 +160,7 @@ class Training:
         return figures
 
 
-def _with_terms(data: SentenceData, numbers: Numbers) -> tuple[list[int], list[list[Term]]]:
+def _with_terms(data: SentenceData, numbers: Hyperparameters) -> tuple[list[int], list[list[Term]]]:
     """A sample of sentences that are not titles, and their key terms."""
     idf = data.idf().tolist()
     others = np.setdiff1d(np.arange(len(data.sentence_at) - 1), data.paper_at)
@@ -171,7 +173,7 @@ def _with_terms(data: SentenceData, numbers: Numbers) -> tuple[list[int], list[l
 def fit(
     data: SentenceData,
     words: WordVectors,
-    numbers: Numbers,
+    numbers: Hyperparameters,
     checkpoint: Checkpoint,
     out: Path,
     device: torch.device,

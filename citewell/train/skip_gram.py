@@ -10,14 +10,18 @@ import numpy as np
 from citewell.models.word_vectors import WordVectors
 from citewell.progress import Progress
 from citewell.train.gensim_words import names, run_epochs
-from citewell.train.recipe import GraphNumbers, WordNumbers
+from citewell.train.recipe import GraphHyperparameters, WordHyperparameters
 from citewell.train.save import EpochCheckpoints
 from citewell.train.sentence_data import SentenceData
 from citewell.train.term_graph import walks
 
 
 def train_word_vectors(
-    data: SentenceData, numbers: WordNumbers, graph: GraphNumbers | None, checkpoints: EpochCheckpoints, progress: Progress
+    data: SentenceData,
+    numbers: WordHyperparameters,
+    graph: GraphHyperparameters | None,
+    checkpoints: EpochCheckpoints,
+    progress: Progress,
 ) -> WordVectors:
     """The vectors of the words of the papers; with a graph, of the words of its key terms."""
     texts: Sequence[list[int]]
@@ -36,7 +40,7 @@ def _vectors(
     texts: Sequence[list[int]],
     counts: Any,
     known: Sequence[int],
-    numbers: WordNumbers,
+    numbers: WordHyperparameters,
     checkpoints: EpochCheckpoints,
     progress: Progress,
 ) -> Any:

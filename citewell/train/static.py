@@ -35,7 +35,7 @@ from citewell.train.batches import CLS, MASK, SEP, Texts, Tokens
 from citewell.train.bert import WEIGHTS
 from citewell.train.card import RECIPE, TOKENIZER, write_card, write_record
 from citewell.train.checkpoints import Checkpoint, training_fingerprint
-from citewell.train.encoder import CHECKPOINT, Numbers, TextEncoders, Training, choose_device, parse_section
+from citewell.train.encoder import CHECKPOINT, Hyperparameters, TextEncoders, Training, choose_device, parse_section
 from citewell.train.packs import load
 from citewell.train.recipe_files import content
 from citewell.train.steps import Steps
@@ -44,7 +44,7 @@ TABLE = "weights.npz"
 
 
 @dataclass(frozen=True)
-class StaticNumbers:
+class StaticHyperparameters:
     """The settings of a recipe beyond batches and learning rates."""
 
     dimensions: int = 256
@@ -72,14 +72,14 @@ class StaticNumbers:
     """The share of tokens dropped during training."""
 
 
-SECTIONS = {"numbers": Numbers, "static": StaticNumbers}
+SECTIONS = {"numbers": Hyperparameters, "static": StaticHyperparameters}
 """The sections of a recipe."""
 
 
 class Static(nn.Module):
     """Token ids to text vectors."""
 
-    def __init__(self, table: Tensor, continues: Tensor, words: int, numbers: StaticNumbers) -> None:
+    def __init__(self, table: Tensor, continues: Tensor, words: int, numbers: StaticHyperparameters) -> None:
         super().__init__()
         self._token_dropout, self._words = numbers.token_dropout, words
         self._continues = continues
@@ -167,7 +167,9 @@ def initial_table(teacher: Training, dimensions: int) -> Tensor:
 class Distillation:
     """A static encoder, and the teacher that samples its batches and scores them."""
 
-    def __init__(self, teacher: Training, inputs: Inputs, numbers: StaticNumbers, continues: npt.NDArray[np.bool_]) -> None:
+    def __init__(
+        self, teacher: Training, inputs: Inputs, numbers: StaticHyperparameters, continues: npt.NDArray[np.bool_]
+    ) -> None:
         self.teacher, self._share = teacher, numbers.teacher
         self.texts = Texts(teacher.arrays, inputs, teacher.device)
         table = initial_table(teacher, numbers.dimensions)
@@ -204,9 +206,9 @@ def fit(
 ) -> Static:
     """Train a static encoder from a pack and the encoder that teaches it."""
     chosen = choose_device(device)
-    numbers = replace(parse_section(Numbers, recipe, "numbers"), mine_at=())
+    numbers = replace(parse_section(Hyperparameters, recipe, "numbers"), mine_at=())
     read = Inputs.read(encoder) or Inputs()
-    own = parse_section(StaticNumbers, recipe, "static")
+    own = parse_section(StaticHyperparameters, recipe, "static")
     inputs = replace(read, paper=own.paper, contexts=own.contexts)
     teacher = Training(load(pack), encoder, numbers, read, chosen)
     learning = Distillation(teacher, inputs, own, continuation_tokens(encoder / TOKENIZER, teacher.model.config["vocab_size"]))
@@ -228,7 +230,7 @@ def export(weights: Path, target: Path) -> None:
         shutil.copyfile(weights / name, target / name)
     write_card(weights, target, "a static encoder of queries and papers: one vector per token, int8")
     recipe = json.loads((weights / RECIPE).read_text("utf-8"))
-    words = np.int64(parse_section(StaticNumbers, recipe, "static").words)
+    words = np.int64(parse_section(StaticHyperparameters, recipe, "static").words)
     with np.load(weights / TABLE) as arrays:
         table, query_weights, near, kinds = (arrays[name].astype(np.float32) for name in ("table", "asked", "near", "kinds"))
     scales = np.abs(table).max(axis=1) / 127

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from citewell.errors import CitewellError
 from citewell.text.sgrank import Term, key_terms
-from citewell.train.recipe import GraphNumbers
+from citewell.train.recipe import GraphHyperparameters
 from citewell.train.sentence_data import SentenceData
 
 
@@ -27,7 +27,7 @@ class Links(NamedTuple):
     neighbours: frozenset[Term]
 
 
-def term_links(data: SentenceData, graph: GraphNumbers) -> dict[Term, Links]:
+def term_links(data: SentenceData, graph: GraphHyperparameters) -> dict[Term, Links]:
     """The key terms with at least one link, and their neighbours."""
     idf = data.idf().tolist()
     pairs: Counter[tuple[Term, Term]] = Counter()
@@ -43,7 +43,7 @@ def term_links(data: SentenceData, graph: GraphNumbers) -> dict[Term, Links]:
     return {term: Links(list(near), list(accumulate(near.values())), frozenset(near)) for term, near in links.items()}
 
 
-def walks(data: SentenceData, graph: GraphNumbers, seed: int) -> Iterator[list[int]]:
+def walks(data: SentenceData, graph: GraphHyperparameters, seed: int) -> Iterator[list[int]]:
     """Walks as rows of word ids."""
     links = term_links(data, graph)
     draw = Random(seed)
@@ -52,7 +52,7 @@ def walks(data: SentenceData, graph: GraphNumbers, seed: int) -> Iterator[list[i
             yield [word for term in walk(links, start, graph, draw) for word in term]
 
 
-def walk(links: dict[Term, Links], start: Term, graph: GraphNumbers, draw: Random) -> list[Term]:
+def walk(links: dict[Term, Links], start: Term, graph: GraphHyperparameters, draw: Random) -> list[Term]:
     """One walk; the next term depends on the current and the previous one."""
     path = [start]
     most = max(graph.return_weight, graph.outward_weight, 1.0)
@@ -66,7 +66,7 @@ def walk(links: dict[Term, Links], start: Term, graph: GraphNumbers, draw: Rando
     return path
 
 
-def _step_weight(links: dict[Term, Links], before: Term, term: Term, graph: GraphNumbers) -> float:
+def _step_weight(links: dict[Term, Links], before: Term, term: Term, graph: GraphHyperparameters) -> float:
     if term == before:
         return graph.return_weight
     return 1.0 if before in links[term].neighbours else graph.outward_weight

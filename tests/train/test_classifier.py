@@ -47,7 +47,7 @@ def pack(packed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def new_training(pack: Path, base: Path, recipe: dict[str, Any]) -> Any:
     from citewell.train.bert import read_bert
-    from citewell.train.classifier import Numbers, Training
+    from citewell.train.classifier import Hyperparameters, Training
     from citewell.train.cross_encoder import CrossEncoder
     from citewell.train.lists import CandidateLists
     from citewell.train.packs import load
@@ -55,7 +55,7 @@ def new_training(pack: Path, base: Path, recipe: dict[str, Any]) -> Any:
     arrays, device = load(pack), torch.device("cpu")
     torch.manual_seed(1)
     lists = CandidateLists.read(pack, arrays, "bm25", device)
-    numbers, inputs = Numbers(**recipe["numbers"]), Inputs(**recipe["inputs"])
+    numbers, inputs = Hyperparameters(**recipe["numbers"]), Inputs(**recipe["inputs"])
     return Training(arrays, CrossEncoder(read_bert(base)), numbers, inputs, lists, device)
 
 

@@ -133,7 +133,7 @@ def test_authors_and_citation_counts_match_the_set(pack: Path) -> None:
 
 def test_training_lowers_the_loss_and_keeps_the_best_weights(pack: Path, base: Path, tmp_path: Path) -> None:
     from citewell.train.curve import dev_figures
-    from citewell.train.enhanced_context import NegativeSampling, Numbers, Training, _load_bibliography, fit
+    from citewell.train.enhanced_context import Hyperparameters, NegativeSampling, Training, _load_bibliography, fit
     from citewell.train.packs import load
 
     numbers = {**RECIPE["numbers"], "steps": 30, "dev_every": 10, "table": "base"}
@@ -146,7 +146,13 @@ def test_training_lowers_the_loss_and_keeps_the_best_weights(pack: Path, base: P
         arrays = load(pack)
         bibliography = _load_bibliography(pack, arrays, network.shape)
         training = Training(
-            arrays, network, Numbers(**{**numbers, "pairs": 60}), NegativeSampling(), bibliography, None, torch.device("cpu")
+            arrays,
+            network,
+            Hyperparameters(**{**numbers, "pairs": 60}),
+            NegativeSampling(),
+            bibliography,
+            None,
+            torch.device("cpu"),
         )
         with torch.no_grad():
             return sum(training.loss().item() for _ in range(3))
@@ -192,7 +198,7 @@ def test_missing_sidecars_are_errors(packed: Path, pack: Path, base: Path, tmp_p
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_served_model_scores_like_the_trained_one(pack: Path, base: Path, tmp_path: Path, variant: str) -> None:
     pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
-    from citewell.train.enhanced_context import NegativeSampling, Numbers, Training, export, save
+    from citewell.train.enhanced_context import Hyperparameters, NegativeSampling, Training, export, save
     from citewell.train.packs import TASKS, load
     from citewell.train.sidecars import sidecar_path
 
@@ -202,7 +208,7 @@ def test_the_served_model_scores_like_the_trained_one(pack: Path, base: Path, tm
     export(tmp_path / "weights", tmp_path / "served")
     served = EnhancedContext("mine", tmp_path / "served")
     arrays, bibliography = load(pack), load(sidecar_path(pack, "people"))
-    training = Training(arrays, model, Numbers(), NegativeSampling(), bibliography, None, torch.device("cpu"))
+    training = Training(arrays, model, Hyperparameters(), NegativeSampling(), bibliography, None, torch.device("cpu"))
     papers_of_set = small_set()
     papers_of_set.papers[3]["abstract"] = ""  # as in the set
     years = {paper["id"]: paper["year"] for paper in papers_of_set.papers}

@@ -21,7 +21,7 @@ from citewell.models.joint_snippets import JointSnippets, standardise
 from citewell.models.semiser import Semiser
 from citewell.models.semiser import max_cosine as served_max_cosine
 from citewell.models.word_vectors import WordVectors
-from citewell.train.recipe import EvidenceRecipe, GraphNumbers, QuerySampling, load_recipe
+from citewell.train.recipe import EvidenceRecipe, GraphHyperparameters, QuerySampling, load_recipe
 from citewell.train.sentence_data import SentenceData, load_or_collect
 from citewell.train.sentence_measures import average_precision, measure
 from citewell.train.term_graph import term_links, walk
@@ -73,7 +73,7 @@ def training(name: str, data: SentenceData, path: Path, **numbers: Any) -> Any:
     module: Any = {"jpdrmm": joint_snippets, "semiser": semiser}[name]
     recipe = load_recipe(str(path))
     assert isinstance(recipe, EvidenceRecipe)
-    chosen = msgspec.convert({**recipe.numbers, **numbers}, module.Numbers)
+    chosen = msgspec.convert({**recipe.numbers, **numbers}, module.Hyperparameters)
     vectors = np.random.default_rng(0).normal(size=(len(data.hashes) - 1, 6)).astype(np.float32)
     words = WordVectors.of(data.hashes[1:], data.papers_with[1:], len(data.paper_at) - 1, vectors)
     torch.manual_seed(3)
@@ -140,7 +140,7 @@ def of_papers(*papers: list[list[int]]) -> SentenceData:
 
 def test_walks_follow_links_with_enough_papers() -> None:
     data = of_papers([[1], [2]], [[1], [2], [3]], [[4], [3], [1]], [[5, 6], [7]], *([[at]] for at in range(8, 18)))
-    graph = GraphNumbers(terms=8, max_words=100, min_papers=2, walks=1, length=6, return_weight=0.5, outward_weight=2.0)
+    graph = GraphHyperparameters(terms=8, max_words=100, min_papers=2, walks=1, length=6, return_weight=0.5, outward_weight=2.0)
     links = term_links(data, graph)
     assert {term: entry.neighbours for term, entry in links.items()} == {
         (1,): {(2,), (3,)},
@@ -159,7 +159,9 @@ def test_walk_weights() -> None:
 
     near = {(1,): ((2,), (3,)), (2,): ((1,), (3,)), (3,): ((1,), (2,), (4,)), (4,): ((3,),)}
     links = {term: Links(list(others), list(range(1, len(others) + 1)), frozenset(others)) for term, others in near.items()}
-    never_back = GraphNumbers(terms=1, max_words=1, min_papers=1, walks=1, length=3, return_weight=0.0, outward_weight=1.0)
+    never_back = GraphHyperparameters(
+        terms=1, max_words=1, min_papers=1, walks=1, length=3, return_weight=0.0, outward_weight=1.0
+    )
     for seed in range(20):
         first, _, third = walk(links, (1,), never_back, Random(seed))
         assert first != third

@@ -133,7 +133,7 @@ def test_a_checkpoint_of_another_recipe_is_ignored(
 
 
 def test_training_lowers_the_loss(packed: Path, base: Path, recipes_of: Recipes, tmp_path: Path) -> None:
-    from citewell.train.encoder import Numbers, Training, fit, parse_section
+    from citewell.train.encoder import Hyperparameters, Training, fit, parse_section
     from citewell.train.packs import load
 
     recipe = recipes_of("encoder")
@@ -142,7 +142,7 @@ def test_training_lowers_the_loss(packed: Path, base: Path, recipes_of: Recipes,
 
     def loss(folder: Path) -> float:
         """The mean over the same batches."""
-        numbers = parse_section(Numbers, recipe, "numbers")
+        numbers = parse_section(Hyperparameters, recipe, "numbers")
         training = Training(load(packed), folder, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
         training.model.eval()
         with torch.no_grad():

@@ -129,7 +129,7 @@ def test_a_network_learns_relevance_and_weights_uncited_papers() -> None:
     pytest.importorskip("torch")
     from citewell.train.ltr import Examples
     from citewell.train.ltr_network import fit
-    from citewell.train.recipe import NetworkNumbers
+    from citewell.train.recipe import NetworkHyperparameters
 
     random = np.random.default_rng(1)
     queries, each = 80, 8
@@ -145,7 +145,7 @@ def test_a_network_learns_relevance_and_weights_uncited_papers() -> None:
     labels[also] = 1
     rows = np.column_stack([signal, cited, np.where(random.random(len(cited)) < 0.3, np.nan, 1.0)]).astype(np.float32)
     examples = Examples(("signal", "citations", "noise"), rows, labels, np.full(queries, each))
-    numbers = NetworkNumbers(share=1.0, hidden=16, epochs=30, rate=0.01, batch=8)
+    numbers = NetworkHyperparameters(share=1.0, hidden=16, epochs=30, rate=0.01, batch=8)
     plain, weighted = (fit(examples, numbers, uncited, 1) for uncited in (1.0, 5.0))
     high, low = np.array([[0.9, 1.0, 1.0]]), np.array([[0.1, 1.0, 1.0]])
     assert plain.scores(high) > plain.scores(low)

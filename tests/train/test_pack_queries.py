@@ -15,11 +15,11 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture
 def training(packed: Path, base: Path, recipes_of: Callable[[str], dict[str, Any]]) -> Any:
-    from citewell.train.encoder import Numbers, Training, parse_section
+    from citewell.train.encoder import Hyperparameters, Training, parse_section
     from citewell.train.packs import load
 
     recipe = recipes_of("encoder")
-    numbers = parse_section(Numbers, recipe, "numbers")
+    numbers = parse_section(Hyperparameters, recipe, "numbers")
     return Training(load(packed), base, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
 
 

@@ -25,9 +25,9 @@ def recipe(recipes_of: Recipes) -> dict[str, Any]:
 @pytest.fixture(params=["triplet", "quadruplet"])
 def training(request: pytest.FixtureRequest, packed: Path, base: Path, recipe: dict[str, Any]) -> Any:
     from citewell.train.packs import load
-    from citewell.train.paragraph import Numbers, Training
+    from citewell.train.paragraph import Hyperparameters, Training
 
-    numbers = Numbers(**recipe["numbers"], loss=request.param)
+    numbers = Hyperparameters(**recipe["numbers"], loss=request.param)
     return Training(load(packed), base, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
 
 
@@ -99,7 +99,7 @@ def test_only_the_last_layers_are_tuned_and_the_loss_falls(
 ) -> None:
     from citewell.train.bert import read_bert
     from citewell.train.packs import load
-    from citewell.train.paragraph import Numbers, Training, fit
+    from citewell.train.paragraph import Hyperparameters, Training, fit
 
     recipe["numbers"] |= {"loss": loss, "epochs": 8, "dev_every": 100}
     fit(packed, base, recipe, tmp_path, "cpu")
@@ -108,7 +108,7 @@ def test_only_the_last_layers_are_tuned_and_the_loss_falls(
     assert changed and all(name.startswith("encoder.layer.1.") for name in changed)
 
     def total_loss(folder: Path) -> float:
-        numbers = Numbers(**{**recipe["numbers"], "queries": 12})
+        numbers = Hyperparameters(**{**recipe["numbers"], "queries": 12})
         training = Training(load(packed), folder, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
         training.model.eval()
         with torch.no_grad():

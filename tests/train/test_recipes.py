@@ -70,7 +70,7 @@ def test_recipes_state_every_setting() -> None:
     for name in recipes():
         recipe = load_recipe(name)
         if isinstance(recipe, EvidenceRecipe):
-            msgspec.convert(recipe.numbers, import_module(EVIDENCE_KINDS[recipe.kind]).Numbers)
+            msgspec.convert(recipe.numbers, import_module(EVIDENCE_KINDS[recipe.kind]).Hyperparameters)
         if not isinstance(recipe, PackRecipe):
             continue
         sections = import_module(SET_KINDS[recipe.kind]).SECTIONS
