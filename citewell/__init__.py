@@ -1,4 +1,4 @@
-"""citewell tells a researcher what to cite, and why.
+"""citewell suggests what to cite, and says why.
 
 The public API on one screen::
 

@@ -1,4 +1,4 @@
-"""The plain records that every part of citewell speaks in.
+"""The plain records that all parts of citewell use.
 
 Readers make them, the library keeps them, rankings point at them. They hold data and no behaviour: what can be done with a
 paper lives in the module that does it.
@@ -49,7 +49,7 @@ class Context:
     """Canonical id of the citing paper; empty where the context is attached to its `Paper`."""
     section: str = ""
     id: str = ""
-    """The source's own name for this context; tells apart contexts with the same text."""
+    """The source's own name for this context; it distinguishes contexts with the same text."""
 
 
 @dataclass(slots=True)
@@ -87,14 +87,14 @@ class Problem:
 
 @dataclass(slots=True)
 class Query:
-    """One question to the library."""
+    """One query to the library."""
 
     task: str = "global"
     """``global``, ``local``, ``paragraph`` or ``evidence``."""
     title: str = ""
     abstract: str = ""
     context: str = ""
-    """For the local task the text round the gap; for the paragraph task the topic sentence; for evidence the question."""
+    """Local task: the text around the gap. Paragraph task: the topic sentence. Evidence task: the question or claim."""
     authors: list[str] = field(default_factory=list)
     """Who writes the draft, where that is known: people cite themselves and each other."""
     since: int | None = None

@@ -22,7 +22,7 @@ def command(function: str, *arguments: str) -> list[str]:
 
 
 def environment(share: int | None = None) -> dict[str, str]:
-    """The environment in which the process finds this package, wherever the parent found it.
+    """The environment in which a new process finds this package where its parent did.
 
     `share`: how many threads it may compute with, where its parent divides the cores between several.
     """

@@ -63,7 +63,7 @@ def cores() -> int:
 
 
 def limit_libraries() -> None:
-    """Keep the libraries that this process loads from now on to one thread, except where the user has said otherwise."""
+    """Limit the libraries that this process loads from now on to one thread, unless the user set another number."""
     for name, value in _LIBRARIES.items():
         os.environ.setdefault(name, value)
 
@@ -139,7 +139,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Blas:
-    """BLAS libraries that are loaded already, held to one thread while anybody wants that."""
+    """Limits the BLAS libraries that are already loaded to one thread while anyone needs that."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

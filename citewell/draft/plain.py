@@ -20,7 +20,7 @@ PRIORITY = 0
 
 
 def matches(source: DraftSource) -> bool:
-    """Any text can be read as plain text: this reader is asked last."""
+    """Any text can be read as plain text: this reader is tried last."""
     return True
 
 

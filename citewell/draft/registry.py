@@ -3,13 +3,13 @@
 A reader is a module or an object that is registered in the entry point group ``citewell.drafts``; the name of the entry point
 is the name of the format::
 
-    PRIORITY = 50                                     # optional: readers with a higher one are asked first (default: 50)
+    PRIORITY = 50                                     # optional: readers with a higher one are tried first (default: 50)
     BINARY = False                                    # optional: whether it reads files that are not text
     def matches(source: DraftSource) -> bool: ...     # does this manuscript have the format, by its content or its suffix?
     def read(source: DraftSource) -> Draft: ...
 
 citewell's own readers (docx, latex, markdown, text) have priorities from 40 down to 0, and ``text`` accepts everything, so
-other readers are asked first. A reader of another package that cannot be imported or that fails gets one line in the log and
+other readers are tried first. A reader of another package that cannot be imported or that fails gets one line in the log and
 does not stop the others.
 """
 

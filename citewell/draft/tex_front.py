@@ -56,7 +56,7 @@ def people(inside: str) -> list[str]:
 
 
 def read_items(draft: Draft, source: SourceText, begin: int, end: int) -> None:
-    """Read the entries of a ``thebibliography``, as far as title, authors and year can be told apart."""
+    """Read the entries of a ``thebibliography``, as far as title, authors and year can be recognised."""
     starts = [match.span() for match in _BIBITEM.finditer(source.text, begin, end)]
     for at, (start, body) in enumerate(starts):
         close = starts[at + 1][0] if at + 1 < len(starts) else end

@@ -30,7 +30,7 @@ def similar(some: frozenset[str], others: frozenset[str]) -> bool:
 
 
 class Titles:
-    """The titles of a collection; tells whether another title matches one of them."""
+    """The titles of a collection, to check whether another title matches one of them."""
 
     def __init__(self, titles: Iterable[str]) -> None:
         known = {words for title in titles if (words := title_words(title))}

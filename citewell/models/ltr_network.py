@@ -1,6 +1,6 @@
 """The network of the learning-to-rank ensemble, served with numpy: scores, and the contribution of each feature.
 
-Features are standardised; a missing one becomes the mean, and a flag tells the network that it is missing. The contribution of
+Features are standardised; a missing one becomes the mean, and a flag says that it is missing. The contribution of
 a feature is the drop in score when its mean replaces it (`citewell.train.ltr_network` trains the network).
 """
 

@@ -1,4 +1,4 @@
-"""``suggest``, ``search`` and ``prepare``: the library's questions in one call each."""
+"""``suggest``, ``search`` and ``prepare``: one call each."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Weights:
-    """A stage needs the weights of a model; `fingerprint` tells its files apart and is empty where there are none."""
+    """A stage needs the weights of a model; `fingerprint` identifies its files and is empty if there are none."""
 
     name: str
     fingerprint: str
@@ -70,7 +70,7 @@ class Stage:
 
     @cached_property
     def key(self) -> str:
-        """What tells two stages apart: the class and all parameters."""
+        """The value by which two stages are compared: the class and all parameters."""
         kind = type(self)
         values = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         return f"{kind.__module__}.{kind.__qualname__}({', '.join(f'{name}={_key(value)}' for name, value in values.items())})"
@@ -135,7 +135,7 @@ class Component(ABC):
     @property
     @abstractmethod
     def key(self) -> str:
-        """What tells two pipelines apart."""
+        """The value by which two pipelines are compared."""
 
     @abstractmethod
     def rank(self, request: Request) -> Ranking:

@@ -1,7 +1,7 @@
 """Dense retrieval: papers whose vectors are nearest to the query's.
 
-Which parts of the query are encoded is the `form`. For a paper that is found by its contexts, the reason quotes the context
-that is nearest to the query.
+The `form` selects the parts of the query that are encoded. For a paper whose contexts are encoded, the reason quotes the
+context that is nearest to the query.
 """
 
 from __future__ import annotations
@@ -73,10 +73,11 @@ class Dense(Retriever):
     def explain(self, request: Request, ranking: Ranking, papers: list[int]) -> Explanations:
         cosines = self.score(request, np.array(papers, np.int64)).tolist()
         texts = request.collection.texts(self.text, np.array(papers, np.int64))
+        vectors = f"{self.encoder} vectors ({TEXT_LABELS.get(self.text, self.text)})"
         reasons: Explanations = {
             number: [
                 Reason("similarity", _close(self.text, texts.get(number, PaperText()))),
-                Reason("cosine", f"Cosine of {self.encoder} vectors ({self.text} text): {cosine:.2f}.", detail=True),
+                Reason("cosine", f"Cosine of {vectors}: {cosine:.2f}.", detail=True),
             ]
             for number, cosine in zip(papers, cosines, strict=True)
             if not np.isnan(cosine)

@@ -87,7 +87,7 @@ class PaperEmbeddings(Trained):
 
 
 def infer_vector(words: Float32Array, weights: Float32Array, drawn: Float32Array, negatives: int) -> Float32Array:
-    """The vector that best tells a text's words from sampled ones: the training loss, minimised by full gradient steps."""
+    """The vector that best separates a text's words from sampled ones: the training loss, minimised by full gradient steps."""
     total = weights.sum()
     vector: Float32Array = np.zeros(drawn.shape[1], np.float32)
     if not total:

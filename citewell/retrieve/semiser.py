@@ -33,7 +33,7 @@ class Semiser(Retriever):
         return [SentenceModel(self.model), Weights(self.model, fingerprint)]
 
     def retrieve(self, request: Request) -> Ranking:
-        question = semiser.load(self.model).query(request.query.text())
+        query = semiser.load(self.model).query(request.query.text())
         stored = request.collection.sentence_embeddings(self.model)
         if stored is None:
             raise CitewellError(
@@ -41,7 +41,7 @@ class Semiser(Retriever):
                 " Run 'citewell library encode --pipeline NAME' with the name of your pipeline."
             )
         batches = (
-            max_cosine(question, stored.vectors[at : at + _BATCH].astype(np.float32))
+            max_cosine(query, stored.vectors[at : at + _BATCH].astype(np.float32))
             for at in range(0, len(stored.vectors), _BATCH)
         )
         cosines = np.concatenate([np.zeros(0, np.float32), *batches])

@@ -136,7 +136,7 @@ def _encode_chunk(
 def _borrowed(
     lenders: Sequence[VectorStore], hashes: IntArray
 ) -> tuple[npt.NDArray[np.int8] | None, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-    """Vectors of the same texts from other libraries, and which were found."""
+    """Vectors of the same texts from other libraries, and which texts have one."""
     codes: npt.NDArray[np.int8] | None = None
     scales = np.zeros(len(hashes), np.float32)
     lent = np.zeros(len(hashes), bool)

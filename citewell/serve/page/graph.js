@@ -10,7 +10,7 @@ const ROW = 24;
 const [HERE, BETWEEN, PAPER] = [9, 29, 49];
 const WIDTH = 60;
 const MAX_LINKS = 3;
-const KINDS = ["path", "links", "company", "co-citation", "citations"];
+const KINDS = ["path", "links", "co-citation", "citations"];
 
 /** The graph of a suggestion, or null if no reason names another paper; `titles` maps ids to titles. */
 export function pathOf(suggestion, titles, start) {
