@@ -1,6 +1,6 @@
 """The plain records that all parts of citewell use.
 
-Readers make them, the library keeps them, rankings point at them. They hold data and no behaviour: what can be done with a
+Readers make them, the library keeps them, rankings point at them. They have data and no behaviour: what can be done with a
 paper lives in the module that does it.
 """
 

@@ -49,7 +49,7 @@ def convert(
     for name in ("model_type", "position_embedding_type", "hidden_act"):
         if config[name] != _DEFAULTS[name]:
             raise CitewellError(
-                f"{folder} holds a {config['model_type']} model with {name} {config[name]}; only BERT models can be converted"
+                f"{folder} has a {config['model_type']} model with {name} {config[name]}; only BERT models can be converted"
             )
     tensors = _tensors(folder)
     tensors[_POSITIONS] = tensors[_POSITIONS][:max_tokens]

@@ -29,7 +29,7 @@ _CONVERSION_PACKAGES = ("onnx", "safetensors")
 
 
 def is_layout(folder: Path) -> bool:
-    """Whether a folder holds a model in this layout."""
+    """Whether a folder contains a model in this layout."""
     return (folder / CONFIG).is_file() and any((folder / name).is_file() for name in (WEIGHTS, OLD_WEIGHTS))
 
 

@@ -23,12 +23,12 @@ def suggest(library: Library, query: str | Query, pipeline: str | Pipeline | Sta
 
 
 def search(
-    library: Library, question: str | Query, pipeline: str | Pipeline | Stage = DEFAULT, k: int = 10, sentences: int = 2
+    library: Library, query: str | Query, pipeline: str | Pipeline | Stage = DEFAULT, k: int = 10, sentences: int = 2
 ) -> Results:
     """Papers that answer a question or bear on a claim, each with its best `sentences`."""
-    if isinstance(question, str):
-        question = Query("evidence", context=question)
-    return as_pipeline(pipeline).suggest(library, question, k, sentences)
+    if isinstance(query, str):
+        query = Query("evidence", context=query)
+    return as_pipeline(pipeline).suggest(library, query, k, sentences)
 
 
 def prepare(library: Library, pipeline: str | Pipeline | Stage = DEFAULT, progress: Progress = SILENT) -> None:

@@ -139,7 +139,7 @@ class Component(ABC):
 
     @abstractmethod
     def rank(self, request: Request) -> Ranking:
-        """Papers for the request, best first; the trace holds the ranking of every stage."""
+        """Papers for the request, best first; the trace contains the ranking of every stage."""
 
     @property
     @abstractmethod

@@ -32,7 +32,7 @@ class Checkpoint:
         """The last saved state, with torch's random number generators restored; None if there is none."""
         if not self._path.exists():
             return None
-        # The file was written by this training and holds more than tensors.
+        # The file was written by this training and contains more than tensors.
         state: dict[str, Any] = torch.load(self._path, map_location=self._device, weights_only=False)
         if state["fingerprint"] != self._fingerprint:
             return None

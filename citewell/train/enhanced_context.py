@@ -1,7 +1,7 @@
 """Trains Medić's enhanced-context re-ranker on pairs of a context and a cited paper, with sampled negatives.
 
 The positive must score higher than every negative by a margin. `citewell.train.negatives` chooses the pairs and the negatives;
-the weights with the best dev measure are kept. Sidecars of the pack hold the authors and citations of its papers
+the weights with the best dev measure are kept. Sidecars of the pack contain the authors and citations of its papers
 (`citewell.train.authors`), if the variant reads them, and the lists of the first stage (`citewell.train.prefilter`), if the
 recipe names one. Needs only numpy and torch: ``python -m citewell.train.enhanced_context PACK BASE RECIPE OUT``.
 """

@@ -1,6 +1,6 @@
 """Trains a neural model from data sets: packs their pairs once, fits the model to the pack, and exports it.
 
-In the output folder, ``weights`` holds the trained weights (Hugging Face's layout), the rest is the served model: put it into
+In the output folder, ``weights`` has the trained weights (Hugging Face's layout), the rest is the served model: put it into
 ``$CITEWELL_MODELS`` and name it in a pipeline. A pack can be copied to a machine that has only torch (`encoder.fit`).
 """
 
@@ -195,7 +195,7 @@ def _check_budgets(path: Path, origin: str | None, budgets: Inputs) -> None:
     for name in ("context", "topic", "paper"):
         if packed_budgets.get(name, getattr(budgets, name)) < getattr(budgets, name):
             raise CitewellError(
-                f"{path} holds only {packed_budgets[name]} tokens per {name}, but the recipe reads more; pack again"
+                f"{path} has only {packed_budgets[name]} tokens per {name}, but the recipe reads more; pack again"
             )
 
 

@@ -181,7 +181,7 @@ def test_a_graph_exported_by_other_tools_is_served(models: Path) -> None:
 
 def test_unsupported_models_are_one_line_errors(models: Path) -> None:
     write_model(models / "other", random_weights(), model_type="roberta")
-    with pytest.raises(CitewellError, match="holds a roberta model with model_type roberta; only BERT models"):
+    with pytest.raises(CitewellError, match="has a roberta model with model_type roberta; only BERT models"):
         encoder.load("other")
     write_model(models / "sharp", random_weights(), hidden_act="relu")
     with pytest.raises(CitewellError, match="with hidden_act relu"):

@@ -210,7 +210,7 @@ def test_a_pack_is_made_once_and_checked(recipe_files: dict[str, Path], set_fold
     assert "was packed from other sets or by another recipe" in error_message(
         other, "--set", set_folder, "--pack", pack, "--pack-only"
     )
-    assert "holds only 40 tokens per context" in error_message(other, "--pack", pack, "--pack-only")
+    assert "has only 40 tokens per context" in error_message(other, "--pack", pack, "--pack-only")
     pack.write_bytes(b"no pack")
     assert "is not a pack" in error_message(recipe, "--pack", pack, "--pack-only")
 

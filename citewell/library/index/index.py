@@ -292,7 +292,7 @@ def _shadow(stack: list[Segment]) -> None:
 
 
 def _laid_under(own: list[Segment], joined: list[Segment]) -> list[Segment]:
-    """The stack of a joined field: the own text's segments hold the papers that the joined ones do not have."""
+    """The stack of a joined field: the own text's segments contain the papers that the joined ones do not have."""
     if not joined:
         return own
     has = np.zeros(BLOCK, bool)

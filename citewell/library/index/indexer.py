@@ -2,7 +2,7 @@
 
 The store lists the papers whose entries are out of date. The indexer has segments built for them, commits a manifest, and only
 then removes them from the list: killed at any moment, it resumes from the last manifest. The newest segment that lists a
-paper holds its current entry, so an entry that is written twice does no harm.
+paper has its current entry, so an entry that is written twice does no harm.
 """
 
 from __future__ import annotations

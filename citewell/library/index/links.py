@@ -1,7 +1,7 @@
 """Links: whom a paper cites and who cites it, as segments like those of postings.
 
-A segment holds, for some papers of one block, the numbers of the papers at the other end of their citations, in one direction.
-Segments of the same direction and block form a stack: the newest one that lists a paper holds its current entry. A paper that
+A segment has, for some papers of one block, the numbers of the papers at the other end of their citations, in one direction.
+Segments of the same direction and block form a stack: the newest one that lists a paper has its current entry. A paper that
 was removed, or has lost its links, is listed with none.
 """
 

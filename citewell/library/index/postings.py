@@ -1,11 +1,11 @@
-"""Postings: which papers of a block hold which terms, how often.
+"""Postings: which papers of a block contain which terms, and how often.
 
-Papers are numbered, and numbers are cut into blocks of 65,536. A segment holds the postings of one text field for some papers
+Papers are numbered, and numbers are divided into blocks of 65,536. A segment has the postings of one text field for some papers
 of one block, so a posting's paper fits 16 bits, a block's scores fit a core's cache, and no merge handles more than one block.
 A term that most papers lack is stored as a list of papers and frequencies, four bytes each; a term that at least one paper in
-eight holds is stored as a row of one byte for every paper, which vector instructions go through ten times as fast.
+eight contains is stored as a row of one byte for every paper, which vector instructions go through ten times as fast.
 
-Segments of the same field and block form a stack: the newest one that lists a paper holds its current entry. A paper that was
+Segments of the same field and block form a stack: the newest one that lists a paper has its current entry. A paper that was
 removed, or has lost this field, is listed with the length `GONE`.
 """
 
@@ -27,7 +27,7 @@ FIELDS = ("own", "cited", "citing")
 BITS = {name: 1 << at for at, name in enumerate(FIELDS)}
 """How the store notes which fields of a paper are out of date."""
 JOINED = {"own+cited": "cited", "own+citing": "citing"}
-"""Own text and another as one. Segments hold the papers that have the other; the rest is read from the own text's segments."""
+"""Own text and another as one. Segments have the papers that have the other; the rest is read from the own text's segments."""
 AUTHORS = "authors"
 """The names of a paper's authors, each as `identity.author_terms` writes it."""
 INDEXED = (*FIELDS, *JOINED, AUTHORS)
@@ -52,7 +52,7 @@ class Postings(NamedTuple):
     terms: npt.NDArray[np.int64]
     """Term hashes, ascending."""
     counts: npt.NDArray[np.uint32]
-    """How many papers hold each term."""
+    """How many papers contain each term."""
     starts: npt.NDArray[np.uint32]
     """Where each term's list begins, and the end of the last; the list of a dense term is empty."""
     docs: npt.NDArray[np.uint16]

@@ -67,11 +67,11 @@ def encode(
         library.reload()
         files, papers = to_look_at(library.index, text, store.encoded_segments)
         progress.start(f"encoding with {encoder.name}", len(papers), "papers")
-        lenders = [VectorStore(donor, encoder.name, text) for donor in donors]
+        donor_stores = [VectorStore(donor, encoder.name, text) for donor in donors]
         made = 0
         for at in range(0, len(papers), CHUNK):
             chunk = papers[at : at + CHUNK]
-            made += _encode_chunk(library, encoder, text, store, lenders, chunk)
+            made += _encode_chunk(library, encoder, text, store, donor_stores, chunk)
             progress.advance(len(chunk))
         if files != store.encoded_segments:
             store.finish(files)
@@ -102,7 +102,7 @@ def to_look_at(index: Index, text: str, encoded_segments: Sequence[str]) -> tupl
 
 
 def _encode_chunk(
-    library: Library, encoder: Encodes, text: str, store: VectorStore, lenders: Sequence[VectorStore], papers: IntArray
+    library: Library, encoder: Encodes, text: str, store: VectorStore, donor_stores: Sequence[VectorStore], papers: IntArray
 ) -> int:
     contexts = encoder.contexts if isinstance(encoder, PaperEncoder) else CONTEXTS
     if text == SENTENCES:
@@ -120,8 +120,8 @@ def _encode_chunk(
     flat = [part for num in nums.tolist() for part in texts[num]]
     places = np.arange(len(flat)) - np.repeat(np.cumsum([0, *counts[:-1]]), counts)
     nums, hashes = np.repeat(nums, counts), np.repeat(hashes, counts) + places
-    codes, scales, lent = _borrowed(lenders, hashes)
-    rest = np.flatnonzero(~lent)
+    codes, scales, copied = _copy_from(donor_stores, hashes)
+    rest = np.flatnonzero(~copied)
     if len(rest):
         chosen = [flat[at] for at in rest.tolist()]
         vectors = encoder.papers(chosen) if isinstance(encoder, PaperEncoder) else _mean_vectors(encoder, chosen)
@@ -133,24 +133,24 @@ def _encode_chunk(
     return len(np.unique(nums[rest]))
 
 
-def _borrowed(
-    lenders: Sequence[VectorStore], hashes: IntArray
+def _copy_from(
+    donor_stores: Sequence[VectorStore], hashes: IntArray
 ) -> tuple[npt.NDArray[np.int8] | None, npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
     """Vectors of the same texts from other libraries, and which texts have one."""
     codes: npt.NDArray[np.int8] | None = None
     scales = np.zeros(len(hashes), np.float32)
-    lent = np.zeros(len(hashes), bool)
-    for store in lenders:
+    copied = np.zeros(len(hashes), bool)
+    for store in donor_stores:
         for segment, _ in store.segments():
             order = np.argsort(segment.hashes)
             at = order[np.minimum(np.searchsorted(segment.hashes[order], hashes), len(order) - 1)]
-            here = (segment.hashes[at] == hashes) & ~lent
+            here = (segment.hashes[at] == hashes) & ~copied
             if here.any():
                 if codes is None:
                     codes = np.zeros((len(hashes), segment.codes.shape[1]), np.int8)
                 codes[here], scales[here] = segment.codes[at[here]], segment.scales[at[here]]
-                lent |= here
-    return codes, scales, lent
+                copied |= here
+    return codes, scales, copied
 
 
 def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Float32Array:

@@ -213,7 +213,7 @@ def load_compiled() -> None:
 def products_in_numpy(codes: Int8Array, query: Int8Array) -> npt.NDArray[np.int32]:
     """Integer inner products, some thousand vectors at a time so that their wider copies stay in the cache.
 
-    The products of two int8 vectors of up to a thousand components fit the 24 bits that single precision holds exactly.
+    The products of two int8 vectors of up to a thousand components fit the 24 bits that single precision represents exactly.
     """
     products = np.empty(len(codes), np.int32)
     wide = query.astype(np.float32)

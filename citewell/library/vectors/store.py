@@ -1,8 +1,8 @@
 """Vectors: what an encoder computes from the papers' texts, as int8 in immutable segments next to the postings.
 
-A *vector store* holds the vectors of one encoder and one text: a folder of segments under one manifest, committed by rename.
+A *vector store* contains the vectors of one encoder and one text: a folder of segments under one manifest, committed by rename.
 Its name contains the fingerprint of the encoder's weights, so vectors of other weights are never mixed with them. A paper has
-one vector, or one for each sentence, in order. The newest segment that lists a paper holds its current vectors. Each vector
+one vector, or one for each sentence, in order. The newest segment that lists a paper has its current vectors. Each vector
 carries the hash of its text, so a text that has not changed is never encoded again; and the manifest names the index segments
 whose papers have all been encoded, so only papers in newer ones are checked.
 """
