@@ -339,7 +339,7 @@ def _from_file(path: Path | None, collection: str, tag: str) -> Iterator[Page]:
         raise CitewellError(f"no Zotero database at {file}; pass Zotero's data folder, or use --api while Zotero is running")
     try:
         records = items(file, collection, tag)
-        while some := list(islice(records, _BATCH)):
-            yield Page([*some])
+        while batch := list(islice(records, _BATCH)):
+            yield Page([*batch])
     except InputError as error:
         raise CitewellError(f"{file}: {error}") from None

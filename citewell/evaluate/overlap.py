@@ -23,10 +23,10 @@ def title_words(title: str) -> frozenset[str]:
     return frozenset(_SPECIAL.sub("", folded(title)).split())
 
 
-def similar(some: frozenset[str], others: frozenset[str]) -> bool:
+def similar(words: frozenset[str], other_words: frozenset[str]) -> bool:
     """Whether the Jaccard similarity of two sets of words reaches the threshold; an empty set is similar to none."""
-    shared = len(some & others)
-    return shared > 0 and 10 * shared >= OF_TEN * (len(some) + len(others) - shared)
+    shared = len(words & other_words)
+    return shared > 0 and 10 * shared >= OF_TEN * (len(words) + len(other_words) - shared)
 
 
 class Titles:

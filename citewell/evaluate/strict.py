@@ -101,9 +101,9 @@ class SameWorks:
 
 def _may_be_same(one: Paper, other: Paper) -> bool:
     """Whether two papers with the same title may be one work, by their years and authors."""
-    some, others = families(one.authors), families(other.authors)
+    names, other_names = families(one.authors), families(other.authors)
     near = same_years([one.year] if one.year else [], [other.year] if other.year else [])
-    return near and (not some or not others or not some.isdisjoint(others))
+    return near and (not names or not other_names or not names.isdisjoint(other_names))
 
 
 class Timeline:

@@ -170,8 +170,8 @@ def _people(request: Request, papers: PaperNumbers, records: Sequence[Paper], to
     named = _names_in(request.query)
     # A top paper does not count itself.
     shared = [
-        sum(author_counts[name] - (number in inside) for name in some)
-        for number, some in zip(papers.tolist(), names, strict=True)
+        sum(author_counts[name] - (number in inside) for name in authors)
+        for number, authors in zip(papers.tolist(), names, strict=True)
     ]
     venues = [
         venue_counts[paper.venue.casefold()] - (number in inside) if paper.venue else np.nan
@@ -179,9 +179,9 @@ def _people(request: Request, papers: PaperNumbers, records: Sequence[Paper], to
     ]
     return {
         "author named in context": np.array(
-            [max((named.get(name, 0.0) for name in some), default=0.0) for some in names], np.float64
+            [max((named.get(name, 0.0) for name in authors), default=0.0) for authors in names], np.float64
         ),
-        "shared authors": np.array([len(own & some) if own else np.nan for some in names], np.float64),
+        "shared authors": np.array([len(own & authors) if own else np.nan for authors in names], np.float64),
         "authors among top": np.log1p(np.maximum(shared, 0)),
         "venue among top": np.array(venues, np.float64),
         "has abstract": np.array([bool(paper.abstract) for paper in records], np.float64),

@@ -40,9 +40,9 @@ def collect(arrays: Arrays, folders: Sequence[Path], table_size: int) -> Arrays:
         "pack": np.array(pack_fingerprint(arrays)),
         "people": np.array(table_size, np.int32),
         "author_at": np.cumsum([0, *map(len, authors)]),
-        "authors": np.array([each for some in authors for each in some], np.int32),
+        "authors": np.array([item for group in authors for item in group], np.int32),
         "cited_at": np.cumsum([0, *map(len, years)]),
-        "cited_year": np.array([each for some in years for each in sorted(some)], np.int32),
+        "cited_year": np.array([item for group in years for item in sorted(group)], np.int32),
     }
 
 

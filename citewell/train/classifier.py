@@ -122,7 +122,7 @@ class Training:
                 continue
             both = queries[:, None].expand_as(rows).flatten(), rows.clamp(min=0).flatten()
             parts = zip(*(part.split(_PAIR_BATCH) for part in both), strict=True)
-            scores = torch.cat([self._scores(*some) for some in parts]).view(rows.shape)
+            scores = torch.cat([self._scores(*part) for part in parts]).view(rows.shape)
             measures = ranking_measures(self.pack_queries, queries, sort_by_score(rows, scores))
             figures |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
         firsts = [value for key, value in figures.items() if key.endswith(" RR")]

@@ -159,7 +159,7 @@ class Listwise:
                 list(retriever.pack_queries.top_papers(queries, pool, vectors, retriever.query_vectors, numbers.dev_depth))
             )
             parts = zip(queries.split(_QUERY_BATCH), best.split(_QUERY_BATCH), strict=True)
-            ranked = torch.cat([self._ranked(some, papers, before) for some, papers in parts])
+            ranked = torch.cat([self._ranked(batch, papers, before) for batch, papers in parts])
             relevant = retriever.pack_queries.relevant(queries, ranked)
             recall = (relevant[:, :10].sum(1) / retriever.pack_queries.relevant_counts(queries)).mean()
             first = torch.where(relevant.any(1), 1 / (relevant.float().argmax(1) + 1), 0.0).mean()

@@ -86,8 +86,8 @@ class TextEncoders(NamedTuple):
     @torch.no_grad()
     def paper_vectors(self, numbers: Tensor, before: int) -> Tensor:
         """The vectors of papers as they were known before a year."""
-        some = numbers.split(_ENCODE_BATCH)
-        return torch.cat([self.papers(self.texts.papers(each, torch.full_like(each, before))) for each in some])
+        batches = numbers.split(_ENCODE_BATCH)
+        return torch.cat([self.papers(self.texts.papers(batch, torch.full_like(batch, before))) for batch in batches])
 
     @torch.no_grad()
     def query_vectors(self, numbers: Tensor) -> Tensor:
@@ -231,7 +231,7 @@ class Training:
             mined_queries, mined_papers = [], []
             all_papers = self.pack_queries.pool(group.set, group.sentences)
             for year in sorted(set(years.tolist())):
-                some = queries[years == year]
+                in_year = queries[years == year]
                 pool = all_papers[self.pack_queries.paper_date[all_papers] < (year + 1) * 10_000]
                 if len(pool) < self.numbers.mined:
                     continue
@@ -239,12 +239,12 @@ class Training:
                     vectors_by_year[group.set, group.sentences, year] = self.paper_vectors(pool, year)
                 vectors = vectors_by_year[group.set, group.sentences, year]
                 best = torch.cat(
-                    list(self.pack_queries.top_papers(some, pool, vectors, self.query_vectors, self.numbers.mined, hide))
+                    list(self.pack_queries.top_papers(in_year, pool, vectors, self.query_vectors, self.numbers.mined, hide))
                 )
                 enough = (best >= 0).all(1)  # the first years may have fewer papers
                 if with_relevant:
-                    enough &= self.pack_queries.relevant(some, best).any(1)
-                mined_queries.append(some[enough])
+                    enough &= self.pack_queries.relevant(in_year, best).any(1)
+                mined_queries.append(in_year[enough])
                 mined_papers.append(best[enough])
             if sum(map(len, mined_queries)):
                 self._mined[at] = torch.cat(mined_queries), torch.cat(mined_papers)

@@ -206,8 +206,8 @@ class Training:
         for group, queries, papers in self._dev:
             until = int(self.arrays["train_until"][group.set])
             before = self.pack_queries.year[queries].clamp(max=until + 1)
-            some = zip(*(part.split(_QUERY_BATCH) for part in (queries, papers, before)), strict=True)
-            orders = [sort_by_score(rows, self.scores(batch, rows, years)) for batch, rows, years in some]
+            parts = zip(*(part.split(_QUERY_BATCH) for part in (queries, papers, before)), strict=True)
+            orders = [sort_by_score(rows, self.scores(batch, rows, years)) for batch, rows, years in parts]
             measures = ranking_measures(self.pack_queries, queries, torch.cat(orders))
             figures |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
         firsts = [value for key, value in figures.items() if key.endswith(" RR")]
@@ -228,7 +228,7 @@ class Training:
             queries = queries[: numbers.dev_queries]
             sampler = Negatives(self.arrays, self.pack_queries, NegativeSampling())
             torch.manual_seed(0)  # the same ones for every recipe
-            rows = torch.cat([sampler.draw(some, numbers.dev_depth) for some in queries.split(32)])
+            rows = torch.cat([sampler.draw(batch, numbers.dev_depth) for batch in queries.split(32)])
             torch.manual_seed(numbers.seed)
         else:
             queries = queries[self._lists.has_list(queries)][: numbers.dev_queries]

@@ -12,7 +12,7 @@ def fingerprint(files: Iterable[Path], *texts: str) -> str:
     state = blake2b("\0".join(texts).encode(), digest_size=16)
     for path in files:
         with path.open("rb") as stream:
-            while some := stream.read(1 << 22):
-                state.update(some)
+            while chunk := stream.read(1 << 22):
+                state.update(chunk)
         state.update(b"\0")
     return state.hexdigest()

@@ -191,6 +191,6 @@ def pairs(
         return paired, positives
     assert lists is not None
     listed = torch.cat(
-        [lists.contains(*some) for some in zip(paired.split(4096), positives.split(4096), strict=True)] or [paired > 0]
+        [lists.contains(*part) for part in zip(paired.split(4096), positives.split(4096), strict=True)] or [paired > 0]
     )
     return paired[listed], positives[listed]

@@ -112,14 +112,14 @@ class PackQueries:
 
         Rows with fewer than `size` papers are padded with -1.
         """
-        for some in queries.split(_AT_ONCE):
-            scores = encode_queries(some) @ vectors.T
-            unseen = (self.paper_date[pool][None] > self.date[some, None]) | (
-                (self.paper_date[pool] == 0)[None] & (self.date[some, None] < 9999_0000)
+        for batch in queries.split(_AT_ONCE):
+            scores = encode_queries(batch) @ vectors.T
+            unseen = (self.paper_date[pool][None] > self.date[batch, None]) | (
+                (self.paper_date[pool] == 0)[None] & (self.date[batch, None] < 9999_0000)
             )
-            unseen |= pool[None] == self.citing[some, None]
+            unseen |= pool[None] == self.citing[batch, None]
             if hide is not None:
-                unseen |= hide(some, pool)
+                unseen |= hide(batch, pool)
             scores, places = scores.masked_fill_(unseen, float("-inf")).topk(min(size, len(pool)), dim=1)
             yield torch.where(scores > float("-inf"), pool[places], -1)
 
@@ -131,11 +131,11 @@ class PackQueries:
         sampled = torch.randperm(len(group.queries), generator=generator)[:sample].to(self.device)
         queries = group.queries[sampled]
         recall, reciprocal = [], []
-        for some, ranked in zip(
+        for batch, ranked in zip(
             queries.split(_AT_ONCE), self.top_papers(queries, pool, vectors, encode_queries, 100), strict=True
         ):
-            relevant = self.relevant(some, ranked)
-            recall.append(relevant[:, :10].sum(1) / self.relevant_counts(some).clamp(max=10**6))
+            relevant = self.relevant(batch, ranked)
+            recall.append(relevant[:, :10].sum(1) / self.relevant_counts(batch).clamp(max=10**6))
             rank = torch.where(relevant.any(1), relevant.float().argmax(1) + 1, 10**9)
             reciprocal.append(1 / rank)
         return {"R@10": torch.cat(recall).mean().item(), "RR": torch.cat(reciprocal).mean().item(), "queries": len(queries)}

@@ -38,8 +38,8 @@ class _Texts:
         parts, places, mask = [], np.zeros(len(texts), np.int16), self._reader.mask
         lengths = np.zeros(len(texts), np.int64)
         for start in range(0, len(texts), _TEXT_BATCH):
-            some = texts[start : start + _TEXT_BATCH]
-            for at, (tokens, (_, size)) in enumerate(zip(self._reader.tokens([text for text, _ in some]), some, strict=True)):
+            batch = texts[start : start + _TEXT_BATCH]
+            for at, (tokens, (_, size)) in enumerate(zip(self._reader.tokens([text for text, _ in batch]), batch, strict=True)):
                 place = tokens.index(mask) if mask in tokens else 0
                 first = window_start(place, len(tokens), size)
                 window = np.array(tokens[first : first + size], np.uint16)
@@ -107,7 +107,7 @@ class _Rows:
             values = [row[name] for row in self._rows]
             if isinstance(values[0], list):
                 columns[f"{name}_at"] = np.cumsum([0, *map(len, values)])
-                values = [each for some in values for each in some]
+                values = [value for group in values for value in group]
             columns[name] = np.array(values, np.int32)
         return columns
 

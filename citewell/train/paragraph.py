@@ -74,9 +74,9 @@ def quadruplet(query: Tensor, one: Tensor, other: Tensor, negatives: Tensor, mar
     return to_query + to_each_other
 
 
-def _distance(some: Tensor, others: Tensor) -> Tensor:
+def _distance(vectors: Tensor, other_vectors: Tensor) -> Tensor:
     # At distance 0 the square root has no gradient.
-    return ((some - others) ** 2).sum(-1).clamp(min=1e-12).sqrt()
+    return ((vectors - other_vectors) ** 2).sum(-1).clamp(min=1e-12).sqrt()
 
 
 class NegativePools:

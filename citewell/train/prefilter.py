@@ -77,8 +77,8 @@ def _set_files(
     """The files with the lists of each date, made if missing."""
     parts.mkdir(exist_ok=True)
     progress.start("retrieving candidates", sum(map(len, queries.values())), "queries")
-    for split, some in _by_split(dataset, queries):
-        by_date = {date: list(group) for date, group in groupby(some, key=lambda each: each.judged.date)}
+    for split, of_split in _by_split(dataset, queries):
+        by_date = {date: list(group) for date, group in groupby(of_split, key=lambda each: each.judged.date)}
         files = {date: parts / f"{split.name}-{date}-{_query_hash(group)}.npz" for date, group in by_date.items()}
         yield from files.values()
         missing = [date for date, path in files.items() if not path.exists()]

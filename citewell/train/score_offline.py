@@ -34,7 +34,7 @@ def score(inputs: Arrays, model: Network, device: torch.device) -> Arrays:
     """The scores of every query's candidates; NaN where there is none."""
     texts, context, citing = (_texts(inputs, name, device) for name in ("text", "context", "citing"))
     hidden = torch.cat(
-        [model.encode(_rows(texts, some)) for some in torch.arange(len(texts.ids), device=device).split(_TEXT_BATCH)]
+        [model.encode(_rows(texts, rows)) for rows in torch.arange(len(texts.ids), device=device).split(_TEXT_BATCH)]
     )
     gap, authors, cited = (torch.from_numpy(inputs[name]).to(device) for name in ("gap", "authors", "cited"))
     scores = np.full(inputs["rows"].shape, np.nan, np.float32)
@@ -61,8 +61,8 @@ def _texts(inputs: Arrays, name: str, device: torch.device) -> Text:
     return Text(torch.from_numpy(ids).to(device), torch.from_numpy(lengths).to(device))
 
 
-def _rows(texts: Text, some: Tensor) -> Text:
-    return Text(texts.ids[some], texts.lengths[some])
+def _rows(texts: Text, rows: Tensor) -> Text:
+    return Text(texts.ids[rows], texts.lengths[rows])
 
 
 if __name__ == "__main__":

@@ -153,8 +153,8 @@ def initial_table(teacher: Training, dimensions: int) -> Tensor:
     teacher.model.eval()
     ids = torch.arange(teacher.model.config["vocab_size"], device=teacher.device)
     parts = []
-    for some in ids.split(4096):
-        text = torch.stack([torch.full_like(some, CLS), some, torch.full_like(some, SEP)], dim=1)
+    for batch in ids.split(4096):
+        text = torch.stack([torch.full_like(batch, CLS), batch, torch.full_like(batch, SEP)], dim=1)
         parts.append(teacher.encode(Tokens(text, torch.ones_like(text, dtype=torch.bool))))
     vectors = torch.cat(parts)
     vectors = vectors - vectors.mean(0)

@@ -35,9 +35,9 @@ class Signature(NamedTuple):
     families: set[str]
 
 
-def same_years(some: Iterable[int], others: Iterable[int]) -> bool:
+def same_years(years: Iterable[int], other_years: Iterable[int]) -> bool:
     """Whether any two differ by at most one."""
-    return any(abs(one - other) <= 1 for one in some for other in others)
+    return any(abs(year - other_year) <= 1 for year in years for other_year in other_years)
 
 
 def same_work(one: Signature, other: Signature) -> bool:

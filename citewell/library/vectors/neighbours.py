@@ -92,9 +92,9 @@ def refresh(store: VectorStore, live: IntArray, limit: int, progress: Progress =
     for part, mask in parts:
         rows = np.flatnonzero(mask)
         for at in range(0, len(rows), _AT_ONCE):
-            some = rows[at : at + _AT_ONCE]
-            graph.add(part.papers[some].astype(np.uint64), part.codes[some], threads=threads.count(), dtype="i8")
-            progress.advance(len(some))
+            batch = rows[at : at + _AT_ONCE]
+            graph.add(part.papers[batch].astype(np.uint64), part.codes[batch], threads=threads.count(), dtype="i8")
+            progress.advance(len(batch))
     papers = np.concatenate([part.papers[mask] for part, mask in parts])
     hashes = np.concatenate([part.hashes[mask] for part, mask in parts])
     order = np.argsort(papers)
