@@ -25,7 +25,7 @@ def library_queries(library: Path, count: int) -> list[LibraryQuery]:
     path = library / "library.sqlite"
     with sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True) as db:
         rows = db.execute(
-            "SELECT text, title, abstract, id FROM contexts JOIN papers ON papers.num = citing"
+            "SELECT text, title, abstract, papers.id FROM contexts JOIN papers ON papers.num = citing"
             f" ORDER BY {_ORDER.format('contexts.num')} LIMIT ?",
             (count,),
         ).fetchall()
