@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -22,12 +22,13 @@ from citewell.library.index.bm25 import BlockScores, FieldQuery
 from citewell.library.index.collection_stats import CollectionStats
 from citewell.library.index.postings import BLOCK, BLOCK_BITS
 from citewell.library.library import Library
-from citewell.library.vectors import sentences as sentence_vectors
-from citewell.library.vectors.encode import CONTEXTS, paper_texts
-from citewell.library.vectors.search import VectorSearch, open_vectors
+from citewell.library.vectors.texts import CONTEXTS, paper_texts
 from citewell.models.inputs import PaperText
 from citewell.papers import Paper, Ranking, Sentence
 from citewell.types import Array, Float32Array, Float64Array, IntArray, Mask, PaperNumbers
+
+if TYPE_CHECKING:
+    from citewell.library.vectors.search import VectorSearch
 
 _REMEMBERED = 8
 """How many BM25 queries keep their scores, so that a query's top k and its scores of given papers are computed once."""
@@ -112,7 +113,9 @@ class LocalCollection:
         return search.all_cosines(query, papers)
 
     def sentence_embeddings(self, model: str) -> SentenceEmbeddings | None:
-        vectors = sentence_vectors.open_vectors(self.library, model)
+        from citewell.library.vectors.sentences import open_vectors
+
+        vectors = open_vectors(self.library, model)
         return None if vectors is None else SentenceEmbeddings(vectors.papers, vectors.vectors)
 
     def trained_model(self, name: str) -> dict[str, Array]:
@@ -121,6 +124,8 @@ class LocalCollection:
         return load_model(self.library, name)
 
     def _vectors(self, vectors: VectorSet) -> VectorSearch | None:
+        from citewell.library.vectors.search import open_vectors  # only what a pipeline needs is loaded: a cold start is short
+
         return open_vectors(self.library, vectors.encoder, vectors.text)
 
     # -- citations --------------------------------------------------------------------------------------------------

@@ -10,21 +10,23 @@ from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
-from citewell.library.add import Adding, Outcome, input_files
-from citewell.library.check import Verdict, check
 from citewell.library.index import manifest as manifests
 from citewell.library.index.index import Index
-from citewell.library.index.indexer import Indexer
 from citewell.library.index.postings import INDEXED
-from citewell.library.store import removal, schema
+from citewell.library.store import schema
 from citewell.library.store.store import Store
 from citewell.papers import Context, Paper
 from citewell.progress import SILENT, Progress
 
+# What writes and checks is imported by the methods that do so: `suggest` starts faster without it.
+if TYPE_CHECKING:
+    from citewell.library.add import Outcome
+    from citewell.library.check import Verdict
+    from citewell.library.index.indexer import Indexer
 
 class Library:
     """The papers of one folder, and everything derived from them.
@@ -111,6 +113,8 @@ class Library:
 
     def check(self) -> Verdict:
         """Verify the store, the index, and that they agree."""
+        from citewell.library.check import check
+
         with _clear_errors(self.folder):
             return check(self.folder)
 
@@ -118,6 +122,8 @@ class Library:
 
     def add(self, paths: Iterable[str | os.PathLike[str]], progress: Progress = SILENT, distractors: bool = False) -> Outcome:
         """Add files, folders and data sets; returns what was added and what was skipped."""
+        from citewell.library.add import Adding, input_files
+
         files = input_files([Path(path) for path in paths], distractors)
         with self._writing() as (db, indexer):
             adding = Adding(db, indexer, progress)
@@ -127,6 +133,8 @@ class Library:
 
     def take(self, records: Iterable[Paper | Context], progress: Progress = SILENT) -> Outcome:
         """Add records made by a program."""
+        from citewell.library.add import Adding
+
         with self._writing() as (db, indexer):
             adding = Adding(db, indexer, progress)
             adding.take(records)
@@ -135,6 +143,8 @@ class Library:
 
     def remove(self, names: Sequence[str]) -> int:
         """Remove papers; returns how many. Citations of them resolve again if they are added again."""
+        from citewell.library.store import removal
+
         with self._writing() as (db, indexer):
             store = Store(db, self.folder)
             nums = []
@@ -158,6 +168,7 @@ class Library:
 
     @contextmanager
     def _writing(self, fresh_index: bool = False) -> Iterator[tuple[sqlite3.Connection, Indexer]]:
+        from citewell.library.index.indexer import Indexer
         from citewell.library.lock import writing
 
         with _clear_errors(self.folder):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from citewell.errors import CitewellError
@@ -50,6 +49,8 @@ class Results(Sequence[Suggestion]):
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         rows = "".join(
             f"<tr><td>{each.rank}</td><td>{escape(_title(each))}</td><td>{escape(_why(each))}</td></tr>" for each in self
         )

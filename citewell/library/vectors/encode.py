@@ -6,7 +6,7 @@ donor) already has are copied from there. At the end, the vectors of a large lib
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
@@ -17,25 +17,18 @@ from filelock import FileLock
 
 from citewell.errors import CitewellError
 from citewell.library.index.index import Index
-from citewell.library.index.postings import FIELDS, JOINED
 from citewell.library.library import Library
 from citewell.library.vectors import neighbours
 from citewell.library.vectors.store import VectorStore, quantised, remove_outdated, vectors_path
+from citewell.library.vectors.texts import CONTEXTS, SENTENCES, TEXTS, paper_texts, sentence_texts
 from citewell.models.encoder import PaperEncoder
 from citewell.models.inputs import PaperText
-from citewell.papers import Paper
 from citewell.progress import SILENT, Progress
 from citewell.text.citation_contexts import near_mark
 from citewell.types import Float32Array, IntArray
 
-SENTENCES = "sentences"
-"""Each sentence of a paper has its own vector."""
-TEXTS = (*FIELDS, *JOINED, SENTENCES)
-"""The texts of papers that can be encoded."""
 CHUNK = 2048
 """Papers encoded between two commits: enough to batch texts of similar length, few enough to lose little when killed."""
-CONTEXTS = 4
-"""How many contexts of a paper are encoded, unless the encoder asks for another number."""
 
 
 class Encodes(Protocol):
@@ -162,25 +155,6 @@ def _mean_vectors(encoder: Encodes, texts: Sequence[PaperText]) -> Float32Array:
     sums = np.add.reduceat(vectors, np.cumsum([0, *counts[:-1]]), axis=0)
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.asarray(sums / np.where(lengths > 0, lengths, 1), np.float32)
-
-
-def paper_texts(library: Library, text: str, nums: list[int], contexts: int = CONTEXTS) -> Iterator[tuple[int, PaperText]]:
-    """The text to encode of each paper that has such a text, with its newest contexts."""
-    own, _, others = text.rpartition("+") if text != "own" else ("own", "", "")
-    read = {"cited": library.store.cited_texts, "citing": library.store.citing_texts}
-    contexts_of = read[others](nums) if others else {}
-    papers = library.store.papers(nums) if own else {}
-    for num in papers if own else contexts_of:
-        paper = papers.get(num, Paper())
-        paper_text = PaperText(paper.title, paper.abstract, contexts_of.get(num, [])[-contexts:] if contexts else ())
-        if paper_text.parts():
-            yield num, paper_text
-
-
-def sentence_texts(library: Library, papers: IntArray) -> dict[int, list[PaperText]]:
-    """The sentences of each paper that has any, as an encoder reads them."""
-    sentences_of = library.store.quotable(papers.tolist()).items()
-    return {num: [PaperText(abstract=sentence.text) for sentence in sentences] for num, sentences in sentences_of if sentences}
 
 
 def _hash(texts: Sequence[PaperText]) -> int:

@@ -20,8 +20,9 @@ from citewell.errors import CitewellError
 from citewell.files import write_atomically
 from citewell.library.index.postings import JOINED
 from citewell.library.library import Library
-from citewell.library.vectors.encode import SENTENCES, TEXTS, Encodes, encode, lock_path, to_look_at
+from citewell.library.vectors.encode import Encodes, encode, lock_path, to_look_at
 from citewell.library.vectors.store import VectorStore, vector_stores
+from citewell.library.vectors.texts import SENTENCES, TEXTS
 from citewell.models import encoder as encoders
 from citewell.models.encoder import PaperEncoder
 from citewell.models.inputs import PaperText
