@@ -19,6 +19,6 @@ async def start(module: str, *arguments: str, threads: int | None = None) -> asy
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         limit=_MAX_LINE_BYTES,
-        process_group=0,  # Ctrl-C goes to the server alone, which then stops the others
+        start_new_session=True,  # Ctrl-C goes to the server alone, which then stops the others
         env=environment(threads),
     )

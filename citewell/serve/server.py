@@ -100,6 +100,7 @@ def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) 
     state.jobs.lock()
     config = uvicorn.Config(
         create_app(state),
+        loop="asyncio",  # the same on every machine, whether uvloop is installed or not
         log_level="warning",
         access_log=False,
         proxy_headers=False,  # a client must not choose the address that it is known by
