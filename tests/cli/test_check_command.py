@@ -86,7 +86,7 @@ def test_what_is_no_draft_is_neither_clean_nor_a_finding(tmp_path: Path, tiny: L
     assert check(tmp_path / "absent.tex").exit_code == 2
 
 
-def test_without_a_library_the_rest_is_done_and_that_is_said(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_library_the_rest_is_checked_with_a_warning(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CITEWELL_LIBRARY", str(paper.parent / "no-library"))
     done = check(paper, "--json")
     assert "no papers are suggested" in done.stderr
@@ -140,8 +140,8 @@ _OBJECTS: dict[str, tuple[set[str], set[str]]] = {
 
 
 def _fits(kind: str, value: dict[str, Any]) -> dict[str, Any]:
-    wanted, known = _OBJECTS[kind]
-    assert wanted <= set(value) <= wanted | known, kind
+    required, optional = _OBJECTS[kind]
+    assert required <= set(value) <= required | optional, kind
     return value
 
 

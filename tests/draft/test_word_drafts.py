@@ -155,6 +155,6 @@ def test_an_abstract_may_have_paragraphs(tmp_path: Path, blocks: list[str]) -> N
 
 
 def test_text_that_looks_like_markdown_stays_text(tmp_path: Path) -> None:
-    said = ["1. typed by hand.", "12) too.", "Table: of boats.", "- a dash.", "a <!-- sign -->."]
-    draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), *map(paragraph, said)))
-    assert [each.text for each in draft.paragraphs] == said
+    texts = ["1. typed by hand.", "12) too.", "Table: of boats.", "- a dash.", "a <!-- sign -->."]
+    draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), *map(paragraph, texts)))
+    assert [each.text for each in draft.paragraphs] == texts

@@ -57,7 +57,7 @@ def test_grids_are_read_as_written() -> None:
             parse_grid(wrong)
 
 
-def test_pipelines_within_a_pipeline_are_told_by_name() -> None:
+def test_pipelines_within_a_pipeline_are_given_by_name() -> None:
     fused = pipeline("linked-fusion", of=["bm25", "dense"]).stages[0]
     assert isinstance(fused, ReciprocalRank) and fused.of == (pipeline("bm25"), pipeline("dense"))
     learned = pipeline("learned", also="bm25").stages[0]

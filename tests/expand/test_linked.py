@@ -30,8 +30,8 @@ def made(tmp_path: Path) -> Library:
     return library
 
 
-def found(library: Library, kind: str, start: str, **query: list[str]) -> dict[str, str]:
-    """What is reached from one paper, and why."""
+def linked(library: Library, kind: str, start: str, **query: list[str]) -> dict[str, str]:
+    """The papers linked to one paper, with their reasons."""
     request = Request(LocalCollection(library), Query("global", **query))  # type: ignore[arg-type]
     first = np.array([library.store.find(f"doi:10.1/{start}")], np.int64)
     stage = Links(link=kind)
@@ -42,19 +42,19 @@ def found(library: Library, kind: str, start: str, **query: list[str]) -> dict[s
 
 
 def test_what_a_paper_cites(made: Library) -> None:
-    assert found(made, "references", "c") == {"y": "Cited by “Of c”, a top match."}
-    several = found(made, "references", "a", known=["doi:10.1/c", "doi:10.1/b"])
+    assert linked(made, "references", "c") == {"y": "Cited by “Of c”, a top match."}
+    several = linked(made, "references", "a", known=["doi:10.1/c", "doi:10.1/b"])
     assert several["y"] == "Cited by “Of c”, which you cite, and by 2 more."
 
 
 def test_what_is_cited_with_it(made: Library) -> None:
-    reasons = found(made, "co-citation", "x")
+    reasons = linked(made, "co-citation", "x")
     assert reasons["y"] == "Cited together with “Of x”, a top match (2 papers)."
     assert not reasons["x"], "a paper is not co-cited with itself"
 
 
 def test_what_cites_the_same(made: Library) -> None:
-    reasons = found(made, "coupling", "c")
+    reasons = linked(made, "coupling", "c")
     assert reasons["a"] == "Cites 1 paper that “Of c”, a top match, cites too."
 
 

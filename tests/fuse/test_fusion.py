@@ -89,7 +89,7 @@ def test_weights_must_be_as_many_as_components(stage: Any) -> None:
         stage((Fixed([1]), Fixed([2])), weights=(1.0,)).retrieve(REQUEST)
 
 
-def test_nothing_found_is_an_empty_ranking() -> None:
+def test_empty_rankings_fuse_to_an_empty_ranking() -> None:
     for stage in (ReciprocalRank, WeightedSum, SemiGenetic):
         assert fused(stage((Fixed([]), Fixed([])))) == {}
 

@@ -26,7 +26,7 @@ QUERY = Query("local", context="the ferry left the harbour in fog TARGETCIT with
 
 
 def stump(names: tuple[str, ...], feature: str, threshold: float) -> Trees:
-    """One tree that asks one thing: at most the threshold is worth 2, more is worth 0, nothing known 0.5 above the mean."""
+    """One tree with one split: 2 up to the threshold, 0 above it; a missing value counts as below."""
     at = names.index(feature)
     return Trees(
         names,
@@ -64,11 +64,11 @@ def taught(stage: LTR, request: Request, feature: str, threshold: float, folder:
     return trees
 
 
-def test_those_that_the_trees_lift_come_first_and_the_rest_follows(library: Library, stage: LTR, tmp_path: Path) -> None:
+def test_papers_that_the_trees_score_come_first_and_the_rest_follow(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), QUERY)
-    order, weighed = stage._candidates([component.rank(request) for component in stage.of])
+    order, scored = stage._candidates([component.rank(request) for component in stage.of])
     papers, table = stage.candidate_features(request)
-    assert papers.tolist() == weighed.tolist() and table.rows.shape == (len(papers), len(table.names))
+    assert papers.tolist() == scored.tolist() and table.rows.shape == (len(papers), len(table.names))
     column = table.rows[:, table.names.index("age")]
     taught(stage, request, "age", float(np.median(column)), tmp_path)
     ranking = stage.retrieve(request)
@@ -76,8 +76,8 @@ def test_those_that_the_trees_lift_come_first_and_the_rest_follows(library: Libr
     young = {int(num) for num, age in zip(papers, column, strict=True) if age <= np.median(column)}
     assert 0 < len(young) < len(papers)
     assert set(ranking.papers[: len(young)].tolist()) == young
-    assert set(ranking.papers[: len(papers)].tolist()) == set(papers.tolist()), "what was not weighed comes last"
-    rest = [num for num in order.tolist() if num not in set(weighed.tolist())]
+    assert set(ranking.papers[: len(papers)].tolist()) == set(papers.tolist()), "papers without features come last"
+    rest = [num for num in order.tolist() if num not in set(scored.tolist())]
     assert ranking.papers[len(papers) :].tolist() == rest
 
 
@@ -115,16 +115,16 @@ def test_what_was_trained_on_other_signals_is_refused(library: Library, stage: L
         stage.retrieve(Request(LocalCollection(library), QUERY))
 
 
-def test_what_nobody_knows_is_no_reason(library: Library, stage: LTR, tmp_path: Path) -> None:
+def test_an_unknown_feature_is_no_reason(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), QUERY)
     trees = taught(stage, request, "shared authors", 1.0, tmp_path)
     papers, table = stage.candidate_features(request)
-    assert trees.contributions(table.rows).any(), "the trees do something where nobody said who writes"
+    assert trees.contributions(table.rows).any(), "the trees give a value where the query has no authors"
     reasons = stage.explain(request, stage.retrieve(request), papers.tolist())
     assert not [reason for some in reasons.values() for reason in some if reason.kind == "features"]
 
 
-def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, stage: LTR) -> None:
+def test_an_author_named_nearer_to_the_gap_counts_more(tmp_path: Path, stage: LTR) -> None:
     papers = [
         {"id": "a", "title": "Harbour fog", "authors": ["Ann Röscheisen"]},
         {"id": "b", "title": "Fog", "authors": ["Foggy, B."]},
@@ -134,8 +134,10 @@ def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, sta
     library.add([tmp_path / "papers.jsonl"])
 
     def named(context: str) -> tuple[float, ...]:
-        found, table = stage.candidate_features(Request(LocalCollection(library), Query("local", context=context)))
-        column = dict(zip(found.tolist(), table.rows[:, table.names.index("author named in context")].tolist(), strict=True))
+        candidates, table = stage.candidate_features(Request(LocalCollection(library), Query("local", context=context)))
+        column = dict(
+            zip(candidates.tolist(), table.rows[:, table.names.index("author named in context")].tolist(), strict=True)
+        )
         return tuple(column[library.number(name)] for name in "ab")
 
     assert named("in foggy harbours, as Röscheisen’s TARGETCIT shows of fog") == (pytest.approx(0.15 + 0.85 * np.exp(-0.1)), 0)
@@ -146,11 +148,11 @@ def test_an_author_who_is_named_near_the_gap_counts_the_more(tmp_path: Path, sta
 def test_suggestions_come_with_their_reasons(library: Library, stage: LTR, tmp_path: Path) -> None:
     taught(stage, Request(LocalCollection(library), QUERY), "bm25 rank", 1.0, tmp_path)
     with library:
-        found = Pipeline("tiny", "", (stage,)).suggest(library, QUERY, 3)
-    assert len(found) == 3 and any(reason.kind == "features" for reason in found[0].reasons)
+        suggestions = Pipeline("tiny", "", (stage,)).suggest(library, QUERY, 3)
+    assert len(suggestions) == 3 and any(reason.kind == "features" for reason in suggestions[0].reasons)
 
 
-def test_the_signals_are_what_they_are_called(library: Library, stage: LTR) -> None:
+def test_the_features_have_their_documented_values(library: Library, stage: LTR) -> None:
     request = Request(LocalCollection(library), QUERY)
     papers, table = stage.candidate_features(request)
     column = dict(zip(table.names, table.rows.T, strict=True))
@@ -160,8 +162,8 @@ def test_the_signals_are_what_they_are_called(library: Library, stage: LTR) -> N
     np.testing.assert_allclose(column["citations"], [np.log1p(cited.get(num, 0)) for num in papers.tolist()])
     years = [library.store.papers([num])[num].year for num in papers.tolist()]
     np.testing.assert_allclose(column["age"], [2020 - (year or 0) for year in years])
-    assert np.isnan(column["shared authors"]).all(), "nobody said who writes"
-    assert (column["author named in context"] == 0).all(), "nor who wrote what is wanted"
+    assert np.isnan(column["shared authors"]).all(), "the query has no authors"
+    assert (column["author named in context"] == 0).all(), "and the context names no author"
     assert np.isnan(column["co-cited with bibliography"]).all()
 
 
@@ -170,12 +172,12 @@ def test_a_combination_that_is_not_there_says_how_it_is_made(library: Library, s
         stage.retrieve(Request(LocalCollection(library), QUERY))
 
 
-def test_evidence_is_weighed_as_local_questions_are(library: Library, stage: LTR, tmp_path: Path) -> None:
+def test_evidence_queries_are_ranked_like_local_ones(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), Query("evidence", context="ferry harbour fog"))
     taught(stage, request, "bm25 rank", 1.0, tmp_path)
     assert len(stage.retrieve(request).papers)
 
 
-def test_nothing_found_is_nothing_ranked(library: Library, stage: LTR, tmp_path: Path) -> None:
+def test_no_candidates_give_an_empty_ranking(library: Library, stage: LTR, tmp_path: Path) -> None:
     taught(stage, Request(LocalCollection(library), QUERY), "bm25 rank", 1.0, tmp_path)
     assert len(stage.retrieve(Request(LocalCollection(library), Query("local", context="zzzz TARGETCIT qqqq"))).papers) == 0
