@@ -11,7 +11,7 @@ import pytest
 
 from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
-from citewell.fuse import ltr as learned
+from citewell.fuse import ltr as ltr
 from citewell.fuse.ltr import LTR
 from citewell.library import Library
 from citewell.models.ltr_network import Network
@@ -26,7 +26,7 @@ QUERY = Query("local", context="the ferry left the harbour in fog TARGETCIT with
 
 
 def stump(names: tuple[str, ...], feature: str, threshold: float) -> Trees:
-    """One tree with one split: 2 up to the threshold, 0 above it; a missing value counts as below."""
+    """One tree with one split: 2 up to the threshold, 0 above it or where the value is missing; the mean is 0.5."""
     at = names.index(feature)
     return Trees(
         names,
@@ -52,12 +52,12 @@ def library(tmp_path: Path) -> Library:
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LTR]:
     monkeypatch.setenv("CITEWELL_MODELS", str(tmp_path / "models"))
     (tmp_path / "models" / "tiny").mkdir(parents=True)
-    learned._loaded.cache_clear()
+    ltr._loaded.cache_clear()
     yield LTR(of=(pipeline("bm25"), pipeline("bm25-contexts")), also=(pipeline("bm25-proximity"),), model="tiny", depth=10)
-    learned._loaded.cache_clear()
+    ltr._loaded.cache_clear()
 
 
-def taught(stage: LTR, request: Request, feature: str, threshold: float, folder: Path) -> Trees:
+def trained(stage: LTR, request: Request, feature: str, threshold: float, folder: Path) -> Trees:
     """Put a stump in the place of the trees."""
     trees = stump(stage.candidate_features(request)[1].names, feature, threshold)
     trees.save(folder / "models" / "tiny" / "local.npz")
@@ -70,7 +70,7 @@ def test_papers_that_the_trees_score_come_first_and_the_rest_follow(library: Lib
     papers, table = stage.candidate_features(request)
     assert papers.tolist() == scored.tolist() and table.rows.shape == (len(papers), len(table.names))
     column = table.rows[:, table.names.index("age")]
-    taught(stage, request, "age", float(np.median(column)), tmp_path)
+    trained(stage, request, "age", float(np.median(column)), tmp_path)
     ranking = stage.retrieve(request)
     assert set(ranking.papers.tolist()) == set(order.tolist()) and (np.diff(ranking.scores) <= 0).all()
     young = {int(num) for num, age in zip(papers, column, strict=True) if age <= np.median(column)}
@@ -83,7 +83,7 @@ def test_papers_that_the_trees_score_come_first_and_the_rest_follow(library: Lib
 
 def test_the_reason_names_what_lifted_a_paper(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), QUERY)
-    taught(stage, request, "bm25 rank", 1.0, tmp_path)
+    trained(stage, request, "bm25 rank", 1.0, tmp_path)
     ranking = stage.retrieve(request)
     best = ranking.papers[:3].tolist()
     reasons = stage.explain(request, ranking, best)
@@ -94,13 +94,13 @@ def test_the_reason_names_what_lifted_a_paper(library: Library, stage: LTR, tmp_
 def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), QUERY)
     papers, table = stage.candidate_features(request)
-    trees = taught(stage, request, "bm25 rank", 1.0, tmp_path)
+    trees = trained(stage, request, "bm25 rank", 1.0, tmp_path)
     at, size = table.names.index("age"), len(table.names)
     old = np.zeros((size, 1))
     old[at] = 1.0
     network = Network(table.names, np.zeros(size), np.ones(size), np.zeros(0, np.int64), ((old, np.zeros(1)),), 0.5)
     network.save(tmp_path / "models" / "tiny" / "local-network.npz")
-    both = learned._loaded("tiny", "local")
+    both = ltr._loaded("tiny", "local")
     np.testing.assert_allclose(both.scores(table.rows), (trees.scores(table.rows) + 0.5 * network.scores(table.rows)) / 1.5)
     best = papers[int(np.argmax(both.scores(table.rows)))]
     ranking = stage.retrieve(request)
@@ -117,7 +117,7 @@ def test_what_was_trained_on_other_signals_is_refused(library: Library, stage: L
 
 def test_an_unknown_feature_is_no_reason(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), QUERY)
-    trees = taught(stage, request, "shared authors", 1.0, tmp_path)
+    trees = trained(stage, request, "shared authors", 1.0, tmp_path)
     papers, table = stage.candidate_features(request)
     assert trees.contributions(table.rows).any(), "the trees give a value where the query has no authors"
     reasons = stage.explain(request, stage.retrieve(request), papers.tolist())
@@ -146,7 +146,7 @@ def test_an_author_named_nearer_to_the_gap_counts_more(tmp_path: Path, stage: LT
 
 
 def test_suggestions_come_with_their_reasons(library: Library, stage: LTR, tmp_path: Path) -> None:
-    taught(stage, Request(LocalCollection(library), QUERY), "bm25 rank", 1.0, tmp_path)
+    trained(stage, Request(LocalCollection(library), QUERY), "bm25 rank", 1.0, tmp_path)
     with library:
         suggestions = Pipeline("tiny", "", (stage,)).suggest(library, QUERY, 3)
     assert len(suggestions) == 3 and any(reason.kind == "features" for reason in suggestions[0].reasons)
@@ -174,10 +174,10 @@ def test_a_combination_that_is_not_there_says_how_it_is_made(library: Library, s
 
 def test_evidence_queries_are_ranked_like_local_ones(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), Query("evidence", context="ferry harbour fog"))
-    taught(stage, request, "bm25 rank", 1.0, tmp_path)
+    trained(stage, request, "bm25 rank", 1.0, tmp_path)
     assert len(stage.retrieve(request).papers)
 
 
 def test_no_candidates_give_an_empty_ranking(library: Library, stage: LTR, tmp_path: Path) -> None:
-    taught(stage, Request(LocalCollection(library), QUERY), "bm25 rank", 1.0, tmp_path)
+    trained(stage, Request(LocalCollection(library), QUERY), "bm25 rank", 1.0, tmp_path)
     assert len(stage.retrieve(Request(LocalCollection(library), Query("local", context="zzzz TARGETCIT qqqq"))).papers) == 0

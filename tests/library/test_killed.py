@@ -141,8 +141,8 @@ def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -
 def test_an_interrupt_at_the_keyboard_is_one_line(source: Path, tmp_path: Path) -> None:
     folder = tmp_path / "library"
     # Tests that run in the background inherit that SIGINT is ignored; at a keyboard it is not.
-    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    command = f"{heard}{SMALL}from citewell.cli.main import main; main()"
+    restore = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = f"{restore}{SMALL}from citewell.cli.main import main; main()"
     adding = subprocess.Popen(
         [sys.executable, "-c", command, "add", str(source), "--library", str(folder)],
         start_new_session=True,
@@ -152,14 +152,14 @@ def test_an_interrupt_at_the_keyboard_is_one_line(source: Path, tmp_path: Path) 
     while adding.poll() is None and len(committed(folder)) < 800:
         time.sleep(0.01)
     os.killpg(adding.pid, signal.SIGINT)
-    _, said = adding.communicate(timeout=30)
+    _, message = adding.communicate(timeout=30)
     assert adding.returncode == 130
-    assert said.strip() == "citewell: interrupted; committed papers stay in the library"
+    assert message.strip() == "citewell: interrupted; committed papers stay in the library"
     assert Library(folder).check().sound
 
 
-def kill_at(step: int, folder: Path, deed: Callable[[Library], object]) -> bool:
-    """Do something to a library in a child that is killed at its so many-th step in the file system; whether it was."""
+def kill_at(step: int, folder: Path, action: Callable[[Library], object]) -> bool:
+    """Run `action` on a library in a child process that is killed at this step in the file system; whether it was killed."""
     child = os.fork()
     if child == 0:
         left = step
@@ -172,7 +172,7 @@ def kill_at(step: int, folder: Path, deed: Callable[[Library], object]) -> bool:
                     os.kill(os.getpid(), signal.SIGKILL)
 
         sys.addaudithook(count)
-        deed(Library(folder))
+        action(Library(folder))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
@@ -183,7 +183,7 @@ def kill_at(step: int, folder: Path, deed: Callable[[Library], object]) -> bool:
 @pytest.mark.parametrize("deed", ["add", "remove", "rebuild"])
 @pytest.mark.slow
 def test_killed_at_every_step_of_a_small_deed(
-    deed: str, tiny: Library, tiny_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    action: str, tiny: Library, tiny_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexer, "_STACK_HEIGHT", 2)
     more = tmp_path / "more.jsonl"
@@ -197,13 +197,13 @@ def test_killed_at_every_step_of_a_small_deed(
         "remove": lambda library: library.remove(["harbour"]),
         "rebuild": lambda library: library.rebuild(),
     }
-    deeds[deed](library := Library(shutil.copytree(tiny.folder, tmp_path / "done")))
+    deeds[action](library := Library(shutil.copytree(tiny.folder, tmp_path / "done")))
     library.add([tiny_file, more])
     expected = contents(library.folder)
     for step in range(200):
         folder = tmp_path / f"killed {step}"
         shutil.copytree(tiny.folder, folder)
-        killed = kill_at(step, folder, deeds[deed])
+        killed = kill_at(step, folder, deeds[action])
         verdict = Library(folder).check()
         assert verdict.sound, (step, verdict)
         Library(folder).add([tiny_file, more])

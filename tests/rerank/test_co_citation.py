@@ -57,7 +57,7 @@ def test_a_task_that_is_not_named_is_left_as_it_was(made: Library) -> None:
     assert refined(ADDED, Request(LocalCollection(made), Query("local"))) == ["first", "stranger", "friend", "last"]
 
 
-def test_what_is_not_ranked_anew_stays_behind(made: Library) -> None:
+def test_papers_that_are_not_reranked_come_last(made: Library) -> None:
     short = CoCitation(added={"paragraph": 2.0}, seeds=1, depth=2)
     assert refined(short, Request(LocalCollection(made), Query("paragraph"))) == ["first", "stranger", "friend", "last"]
     nothing = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))

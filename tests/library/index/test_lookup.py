@@ -32,14 +32,14 @@ def test_the_compiled_search_agrees_with_numpy(terms: list[int], others: list[in
     built = segment(terms, dense)
     hashes = np.array([*terms[::2], *others], np.int64)
     expected_at, expected = lookup.find_in_numpy(built, hashes)
-    found = np.empty((5, len(hashes)), np.int64)
-    kernels.find_terms(built.terms, built.starts, built.counts, built.dense_terms, hashes, *found)
+    columns = np.empty((5, len(hashes)), np.int64)
+    kernels.find_terms(built.terms, built.starts, built.counts, built.dense_terms, hashes, *columns)
     known = expected.counts > 0
-    assert (found[0][known] == expected_at[known]).all()
-    assert found[4].tolist() == expected.counts.tolist()
-    assert found[3].tolist() == expected.rows.tolist()
-    assert (found[2] - found[1]).tolist() == (expected.ends - expected.starts).tolist()
-    assert found[1][known].tolist() == expected.starts[known].tolist()
+    assert (columns[0][known] == expected_at[known]).all()
+    assert columns[4].tolist() == expected.counts.tolist()
+    assert columns[3].tolist() == expected.rows.tolist()
+    assert (columns[2] - columns[1]).tolist() == (expected.ends - expected.starts).tolist()
+    assert columns[1][known].tolist() == expected.starts[known].tolist()
 
 
 @pytest.fixture
