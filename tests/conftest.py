@@ -1,4 +1,4 @@
-"""What all tests can ask for."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_a_set_can_be_added_to_a_library_and_cut_again(tmp_path: Path) -> None:
         assert (tmp_path / "second" / file).read_bytes() == (tmp_path / "set" / file).read_bytes()
 
 
-def test_everything_that_the_format_has_a_place_for_is_kept(tmp_path: Path) -> None:
+def test_every_field_of_the_format_is_written(tmp_path: Path) -> None:
     full = paper("full", 2005, "gulls")
     full.ids.append("doi:10.1000/full")
     full.date, full.venue, full.keywords = "2005-05-17", "Harbours", ["birds"]

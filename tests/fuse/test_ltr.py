@@ -11,7 +11,7 @@ import pytest
 
 from citewell.collection.local import LocalCollection
 from citewell.errors import CitewellError
-from citewell.fuse import ltr as ltr
+from citewell.fuse import ltr
 from citewell.fuse.ltr import LTR
 from citewell.library import Library
 from citewell.models.ltr_network import Network

@@ -36,13 +36,13 @@ layers = st.lists(
 
 def segment(field: str, block: int, papers: dict[int, list[str] | None], vocabulary: Vocabulary, name: str) -> Segment:
     nums = sorted(papers)
-    found, counts = vocabulary.numbers([" ".join(papers[num] or []) for num in nums])
+    numbers, counts = vocabulary.numbers([" ".join(papers[num] or []) for num in nums])
     lengths = [GONE if papers[num] is None else int(count) for num, count in zip(nums, counts, strict=True)]
     built = postings.build(
         np.array([num % BLOCK for num in nums], np.uint16),
         np.array(lengths, np.uint32),
         np.zeros(len(nums), np.int32),
-        found,
+        numbers,
         np.array(vocabulary.hashes, np.int64),
     )
     real = [length for length in lengths if length not in (0, GONE)]

@@ -31,8 +31,8 @@ def body(paragraphs: str, references: int, folder: Path) -> Paper:
     return papers(taken(jats, article.encode(), folder))[0]
 
 
-def cite(number: int, said: str = "") -> str:
-    return f'<xref ref-type="bibr" rid="r{number}">{said or number}</xref>'
+def cite(number: int, shown: str = "") -> str:
+    return f'<xref ref-type="bibr" rid="r{number}">{shown or number}</xref>'
 
 
 def cited(paper: Paper) -> list[list[str]]:
