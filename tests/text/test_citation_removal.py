@@ -154,7 +154,7 @@ def test_a_classifier_cannot_tell_where_a_citation_was(elife: list[tuple[str, bo
 
 
 def area_under_curve(texts: list[str], kinds: npt.NDArray[np.bool_]) -> float:
-    """The area under the ROC curve of a logistic regression that is trained on the shapes of one half and tested on the other."""
+    """Area under the ROC curve of a logistic regression trained on the shapes of one half and tested on the other."""
     shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "w", text)) for text in texts]
     rows = np.zeros((len(texts), 2048))
     for at, shape in enumerate(shapes):
