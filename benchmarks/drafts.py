@@ -119,7 +119,7 @@ def _exact(draft: Draft) -> bool:
         for sentence in every.sentences:
             written = draft.sources[sentence.place.file][sentence.place.begin : sentence.place.end]
             word = re.match(r"[A-Za-z]+", sentence.text)
-            # Where a macro or a formula stands first, the source has that and not its text.
+            # Where a macro or a formula comes first, the source has that and not its text.
             if word and not written.startswith(("\\", "$", word[0])) and OTHER_MARK not in word[0]:
                 return False
     return True

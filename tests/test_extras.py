@@ -1,4 +1,4 @@
-"""What is installed for researchers alone: commands that lack it say which extra to install, in one line."""
+"""Optional dependencies: commands that lack one say in one line which extra to install."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from citewell.identifiers import canonical, implied, recognise
         ("10.1", None),
     ],
 )
-def test_what_somebody_wrote_is_recognised(written: str, meant: str | None) -> None:
+def test_identifiers_are_recognised_as_people_write_them(written: str, meant: str | None) -> None:
     assert recognise(written) == meant
 
 

@@ -72,7 +72,7 @@ def test_a_wrong_number_is_an_error_of_one_line(set_threads, value: str) -> None
 
 
 @pytest.mark.parametrize("number", [1, 2, 7])
-def test_the_map_keeps_the_order_and_holds_few_results(set_threads, number: int) -> None:
+def test_the_map_keeps_the_order_and_few_results_in_memory(set_threads, number: int) -> None:
     set_threads(number)
     taken: list[int] = []
 

@@ -78,7 +78,7 @@ def test_the_exit_status(paper: Path, tiny: Library, given: list[str], status: i
     assert check(paper, *given).exit_code == status
 
 
-def test_what_is_no_draft_is_neither_clean_nor_a_finding(tmp_path: Path, tiny: Library) -> None:
+def test_a_file_that_is_not_a_draft_is_an_error_not_a_finding(tmp_path: Path, tiny: Library) -> None:
     (tmp_path / "empty.tex").write_text("")
     done = check(tmp_path / "empty.tex", "--library", tiny.folder)
     assert done.exit_code == 2
@@ -136,7 +136,7 @@ _OBJECTS: dict[str, tuple[set[str], set[str]]] = {
     "result": ({"message"}, {"ruleId", "ruleIndex", "level", "locations"}),
     "region": (set(), {"startLine", "startColumn", "endLine", "endColumn"}),
 }
-"""Of the objects of SARIF 2.1.0 that we write the properties that its schema wants, and others of those that it knows."""
+"""The required and the optional properties of the SARIF 2.1.0 objects that we write."""
 
 
 def _fits(kind: str, value: dict[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_add_says_what_it_took_and_what_it_did_not(tmp_path: Path) -> None:
+def test_add_reports_what_it_added_and_skipped(tmp_path: Path) -> None:
     (tmp_path / "refs.bib").write_text(BIB)
     done = citewell("add", tmp_path / "refs.bib", library=tmp_path / "library")
     assert "3 new" in done.stdout
@@ -69,11 +69,11 @@ def test_suggest_for_a_draft_answers_for_the_whole_and_every_gap(library: Path) 
 
 
 @pytest.mark.parametrize(("form", "begins"), [("bibtex", "@"), ("ris", "TY  - "), ("csl", "[")])
-def test_suggestions_leave_in_formats_of_reference_managers(library: Path, form: str, begins: str) -> None:
+def test_suggestions_are_exported_in_formats_of_reference_managers(library: Path, form: str, begins: str) -> None:
     assert citewell("suggest", "--title", "topic models", "--format", form, library=library).stdout.startswith(begins)
 
 
-def test_filters_hold(library: Path) -> None:
+def test_filters_are_applied(library: Path) -> None:
     result = json.loads(
         citewell(
             "suggest",
@@ -143,7 +143,7 @@ def test_check_and_rebuild(library: Path) -> None:
         (["suggest"], "give a draft file, or --title"),
     ],
 )
-def test_an_error_is_one_line_that_says_the_fix(library: Path, arguments: list[str], says: str) -> None:
+def test_an_error_is_one_line_with_the_fix(library: Path, arguments: list[str], says: str) -> None:
     failed = citewell(*arguments, library=library, check=False)
     assert failed.returncode != 0
     assert says in failed.stderr

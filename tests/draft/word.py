@@ -23,7 +23,7 @@ def paragraph(*inside: str, style: str = "", item: bool = False) -> str:
 
 
 def field(instruction: str, shown: str) -> str:
-    """A field in three parts, its instruction cut in two as Word likes to."""
+    """A field in three parts, its instruction split in two, as Word often does."""
     half = len(instruction) // 2
     instructions = "".join(
         f'<w:r><w:instrText xml:space="preserve">{escape(each)}</w:instrText></w:r>'

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return small_set().write(tmp_path / "set")
 
 
-def test_every_point_is_what_an_evaluation_of_it_says(folder: Path) -> None:
+def test_every_point_equals_its_evaluation(folder: Path) -> None:
     evaluation = Evaluation(folder, "local", "dev")
     tuned = tune(evaluation, "bm25", {"k1": [0.0, 1.2], "b": [0.0, 0.75, 1.0]}, "RR")
     assert [point.settings for point in tuned.points][:2] == [{"k1": 0.0, "b": 0.0}, {"k1": 0.0, "b": 0.75}]

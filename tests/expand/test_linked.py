@@ -1,4 +1,4 @@
-"""Papers by citation alone: the reasons name the paper that led there."""
+"""Papers retrieved by citations only: the reasons name the linking paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citewell.ranking.request import Request
 
 @pytest.fixture
 def made(tmp_path: Path) -> Library:
-    """`a` and `b` both cite `x` and `y`; `c` cites `y` alone."""
+    """`a` and `b` both cite `x` and `y`; `c` cites only `y`."""
     cites = {"x": "", "y": "", "a": "xy", "b": "xy", "c": "y"}
     library = Library(tmp_path)
     library.take(
@@ -41,19 +41,19 @@ def linked(library: Library, kind: str, start: str, **query: list[str]) -> dict[
     return {library.store.papers([num])[num].id: " ".join(reason.text for reason in reasons.get(num, [])) for num in papers}
 
 
-def test_what_a_paper_cites(made: Library) -> None:
+def test_references_of_a_paper(made: Library) -> None:
     assert linked(made, "references", "c") == {"y": "Cited by “Of c”, a top match."}
     several = linked(made, "references", "a", known=["doi:10.1/c", "doi:10.1/b"])
     assert several["y"] == "Cited by “Of c”, which you cite, and by 2 more."
 
 
-def test_what_is_cited_with_it(made: Library) -> None:
+def test_papers_co_cited_with_a_paper(made: Library) -> None:
     reasons = linked(made, "co-citation", "x")
     assert reasons["y"] == "Cited together with “Of x”, a top match (2 papers)."
     assert not reasons["x"], "a paper is not co-cited with itself"
 
 
-def test_what_cites_the_same(made: Library) -> None:
+def test_papers_coupled_with_a_paper(made: Library) -> None:
     reasons = linked(made, "coupling", "c")
     assert reasons["a"] == "Cites 1 paper that “Of c”, a top match, cites too."
 

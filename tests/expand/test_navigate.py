@@ -82,7 +82,7 @@ def test_rounds_start_from_where_the_last_one_ended() -> None:
         assert set(Navigate(Scores(), rounds).rerank(request(edges, set()), ranking([1, 2])).papers.tolist()) == reached
 
 
-def test_votes_lift_what_many_of_the_best_cite() -> None:
+def test_votes_rank_papers_that_many_top_papers_cite_higher() -> None:
     edges = {(1, 5), (2, 5), (3, 5), (1, 6)}
     plain = Navigate(Scores(), (3,)).rerank(request(edges, set()), ranking([1, 2, 3])).papers.tolist()
     voted = Navigate(Scores(), (3,), votes=2.0).rerank(request(edges, set()), ranking([1, 2, 3])).papers.tolist()
@@ -115,7 +115,7 @@ def test_the_best_may_count_by_their_scores() -> None:
     assert by_score.scores.tolist() == pytest.approx([1 / math.sqrt(2), 0.3 / 2])
 
 
-def test_a_paper_that_was_reached_by_a_citation_says_by_which(tmp_path: Path) -> None:
+def test_the_reason_names_the_citation_that_led_to_a_paper(tmp_path: Path) -> None:
     records = [
         {"id": "gulls", "title": "Gulls over the harbour", "year": 2015, "references": ["wings"]},
         {"id": "more", "title": "More gulls over the harbour", "year": 2016, "references": ["wings"]},

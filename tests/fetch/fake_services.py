@@ -48,7 +48,7 @@ class Services:
 
         class Server(ThreadingHTTPServer):
             def handle_error(self, request: Any, client_address: Any) -> None:
-                if not isinstance(sys.exc_info()[1], ConnectionError):  # a client that was killed is no news
+                if not isinstance(sys.exc_info()[1], ConnectionError):  # a killed client is expected
                     super().handle_error(request, client_address)
 
         self._server = Server(("127.0.0.1", 0), Handler)

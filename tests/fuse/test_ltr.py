@@ -81,7 +81,7 @@ def test_papers_that_the_trees_score_come_first_and_the_rest_follow(library: Lib
     assert ranking.papers[len(papers) :].tolist() == rest
 
 
-def test_the_reason_names_what_lifted_a_paper(library: Library, stage: LTR, tmp_path: Path) -> None:
+def test_the_reason_names_the_features_that_raised_a_paper(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), QUERY)
     trained(stage, request, "bm25 rank", 1.0, tmp_path)
     ranking = stage.retrieve(request)
@@ -91,7 +91,7 @@ def test_the_reason_names_what_lifted_a_paper(library: Library, stage: LTR, tmp_
     assert [(reason.text, reason.data, reason.detail) for reason in features] == [("Features: bm25 +1.50.", ["bm25"], True)]
 
 
-def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage: LTR, tmp_path: Path) -> None:
+def test_the_score_is_the_weighted_mean_of_trees_and_network(library: Library, stage: LTR, tmp_path: Path) -> None:
     request = Request(LocalCollection(library), QUERY)
     papers, table = stage.candidate_features(request)
     trees = trained(stage, request, "bm25 rank", 1.0, tmp_path)
@@ -109,7 +109,7 @@ def test_the_mean_of_what_trees_and_network_think_counts(library: Library, stage
     assert "age" in next(reason.data for reason in reasons if reason.kind == "features")
 
 
-def test_what_was_trained_on_other_signals_is_refused(library: Library, stage: LTR, tmp_path: Path) -> None:
+def test_a_model_trained_on_other_features_is_refused(library: Library, stage: LTR, tmp_path: Path) -> None:
     stump(("age",), "age", 1.0).save(tmp_path / "models" / "tiny" / "local.npz")
     with pytest.raises(CitewellError, match="other features"):
         stage.retrieve(Request(LocalCollection(library), QUERY))
@@ -167,7 +167,7 @@ def test_the_features_have_their_documented_values(library: Library, stage: LTR)
     assert np.isnan(column["co-cited with bibliography"]).all()
 
 
-def test_a_combination_that_is_not_there_says_how_it_is_made(library: Library, stage: LTR) -> None:
+def test_a_missing_model_says_how_to_train_it(library: Library, stage: LTR) -> None:
     with pytest.raises(CitewellError, match=r"no learning-to-rank model 'tiny' for the local task\. Run 'citewell train ltr'"):
         stage.retrieve(Request(LocalCollection(library), QUERY))
 

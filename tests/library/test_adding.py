@@ -159,7 +159,9 @@ def test_progress_reports_the_bytes_read_and_the_papers_indexed(
     assert progress.calls[-2:] == [("start", "indexing", 6, "papers"), ("advance", 6)]
 
 
-def test_an_add_goes_on_behind_what_was_committed(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_add_continues_after_the_last_commit(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("citewell.library.add._BATCH_RECORDS", 10)
     path = tmp_path / "papers.jsonl.gz"
     lines(path, *({"id": f"p{number}", "title": f"Title {number}"} for number in range(35)))
@@ -218,7 +220,7 @@ def test_a_gzip_that_ends_too_early_gives_what_it_has(library: Library, tmp_path
     assert len(library) == outcome.papers
 
 
-def test_what_is_no_file_is_skipped(library: Library, tmp_path: Path) -> None:
+def test_anything_but_a_file_is_skipped(library: Library, tmp_path: Path) -> None:
     dump = tmp_path / "dump"
     dump.mkdir()
     (dump / "a.jsonl").symlink_to(tmp_path / "nowhere")

@@ -174,7 +174,7 @@ def test_a_store_with_blank_pages_is_reported_as_damaged(library: Library) -> No
         assert "Traceback" not in answer.stderr and answer.stderr.count("\n") <= 1
 
 
-def test_a_library_whose_making_was_killed_at_once_can_be_made_again(tmp_path: Path) -> None:
+def test_a_library_killed_during_its_creation_can_be_created_again(tmp_path: Path) -> None:
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "library.sqlite").touch()
     checked = citewell("library", "check", "--library", tmp_path / "library")

@@ -122,7 +122,7 @@ def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
     assert contents(folder) == expected
 
 
-def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
+def test_an_interrupted_add_resumes_where_it_stopped(source: Path, tmp_path: Path) -> None:
     adding = start(tmp_path / "library", source)
     while len(committed(tmp_path / "library")) < 400:
         assert adding.poll() is None, "it ended by itself"

@@ -1,4 +1,4 @@
-"""docs/guides/add-a-reader.md, followed literally: every snippet of it runs, in a copy of the checkout and as a package."""
+"""docs/guides/add-a-reader.md, followed literally: all its code runs, in a copy of the checkout and as a package."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def refined(stage: CoCitation, request: Request) -> list[str]:
     return [records[number].id for number in result.papers.tolist()]
 
 
-def test_what_is_cited_together_with_the_best_rises(made: Library) -> None:
+def test_papers_co_cited_with_the_top_results_rise(made: Library) -> None:
     assert refined(ADDED, Request(LocalCollection(made), Query("paragraph"))) == ["first", "friend", "stranger", "last"]
     two = CoCitation(added={"paragraph": 1.0}, seeds=2)
     assert refined(two, Request(LocalCollection(made), Query("paragraph")))[1] == "friend", "the best two count, the first most"

@@ -70,7 +70,7 @@ def test_a_repeated_word_counts_once(tmp_path: Path) -> None:
     assert values["once"] == pytest.approx(values["often"])
 
 
-def test_what_the_draft_itself_says_does_not_count(tmp_path: Path) -> None:
+def test_contexts_of_the_draft_itself_do_not_count(tmp_path: Path) -> None:
     made = library(tmp_path, {"boats": ["gulls TARGETCIT"]}, citing="draft")
     query = Query("local", context="gulls TARGETCIT")
     assert scores(made, query)["boats"] > 0

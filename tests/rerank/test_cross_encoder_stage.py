@@ -1,4 +1,4 @@
-"""Reading the best again: what was read comes first, by its scores alone or added to those from before."""
+"""Re-ranking the top papers: they come first, by their new scores alone or added to the earlier ones."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def ranked(stage: Rerank, task: str) -> list[int]:
     return ranking.papers.tolist()
 
 
-def test_what_is_read_comes_first_and_the_rest_follows_as_it_was(read: list[int]) -> None:
+def test_reranked_papers_come_first_and_the_rest_keep_their_order(read: list[int]) -> None:
     assert ranked(Rerank(depth=3), "local") == [2, 3, 4, 1]
     assert sorted(read) == [2, 3, 4]
 
 
-def test_scores_may_be_added_to_those_from_before(read: list[int]) -> None:
+def test_scores_can_be_added_to_earlier_scores(read: list[int]) -> None:
     added = Rerank(depth=3, added={"local": 0.5, "global": 1.5})
     assert ranked(added, "local") == [4, 3, 2, 1], "half of what reading says is not enough"
     assert ranked(added, "global") == [2, 3, 4, 1]

@@ -81,7 +81,7 @@ def test_the_top_papers_are_reranked_and_the_others_follow(tiny: Library) -> Non
         assert len(EnhancedContext("mine").rerank(request, ranking(tiny)).papers) == 0
 
 
-def test_what_is_known_of_a_paper_comes_from_the_library(tiny: Library) -> None:
+def test_the_features_of_a_paper_come_from_the_library(tiny: Library) -> None:
     with tiny:
         described = candidates(Request(LocalCollection(tiny), QUERY), ranking(tiny, "harbour", "review").papers, 4)
     harbour, review = described

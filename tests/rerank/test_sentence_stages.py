@@ -37,7 +37,7 @@ def names(library: Library, papers: np.ndarray) -> list[str]:  # type: ignore[ty
     return [records[num].id for num in papers.tolist()]
 
 
-def test_papers_and_sentences_are_ranked_by_what_the_model_says(tiny: Library, models: Path) -> None:
+def test_papers_and_sentences_are_ranked_by_the_scores_of_the_model(tiny: Library, models: Path) -> None:
     word_models.by_shared_words(models / "jpdrmm", KNOWN)
     request = Request(LocalCollection(tiny), QUERY)
     chosen = pipeline("jpdrmm")

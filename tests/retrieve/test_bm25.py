@@ -174,7 +174,7 @@ def test_merging_a_stack_changes_no_score() -> None:
     assert np.array_equal(before.scores, after.scores)
 
 
-def test_frequent_words_beyond_a_byte_stay_exact() -> None:
+def test_frequencies_above_a_byte_are_exact() -> None:
     history = [("own", {num: ["x1"] * (num * 100) for num in range(1, 8)})]
     with patch.object(postings, "_DENSE_AT_LEAST", 1):
         index, final = layered(history)  # type: ignore[arg-type]

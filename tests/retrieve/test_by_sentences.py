@@ -67,7 +67,7 @@ def test_no_papers_give_no_sentences(library: Library, stored: bool) -> None:
     assert places(library, Sentences("letters", optional=True), []) == []
 
 
-def test_papers_lift_their_sentences_and_are_lifted_by_them(library: Library) -> None:
+def test_papers_and_their_sentences_raise_each_other(library: Library) -> None:
     one, two, none = (library.number(name) for name in ("one", "two", "none"))
     ranking = Ranking(np.array([none, two, one]), np.array([3.0, 2.9, 2.8], np.float32))
     request = Request(LocalCollection(library), QUERY)
@@ -85,7 +85,7 @@ def test_papers_lift_their_sentences_and_are_lifted_by_them(library: Library) ->
     assert rank_of[0] <= rank_of[1], "the better paper's sentences come no later"
 
 
-def test_a_quoted_sentence_knows_its_neighbours(library: Library) -> None:
+def test_a_quoted_sentence_has_its_neighbours(library: Library) -> None:
     request = Request(LocalCollection(library), QUERY)
     one, two = library.number("one"), library.number("two")
     sentences = quote(request, [one, two], Sentences("letters", optional=True).nearest_sentences(request, [one, two]), 3)

@@ -68,7 +68,7 @@ def test_without_vectors_the_fix_is_named(library: Library) -> None:
         pipeline("dense", form="upside down")
 
 
-def test_what_may_lack_finds_nothing_until_there_are_vectors(library: Library) -> None:
+def test_an_optional_stage_returns_nothing_until_there_are_vectors(library: Library) -> None:
     request = Request(LocalCollection(library), Query(title="aaaa boat"))
     absent = Dense("numbers", optional=True)
     nothing = absent.retrieve(request)

@@ -139,7 +139,7 @@ def test_notes_count_the_papers_that_came_later(made_up: Library) -> None:
     assert Pipeline.of(PaperEmbeddings("made-up")).notes(made_up) == []
 
 
-def test_a_pipeline_has_the_notes_of_those_it_is_made_of_but_none_twice(made_up: Library) -> None:
+def test_a_pipeline_has_the_notes_of_its_parts_once_each(made_up: Library) -> None:
     alone = Pipeline("alone", "", (PaperEmbeddings("made-up"),))
     fused = Pipeline("fused", "", (ReciprocalRank((alone, pipeline("bm25"), alone)),))
     by = Pipeline("by", "", (*pipeline("bm25").stages, Navigate(alone)))
@@ -158,7 +158,7 @@ def test_a_damaged_model_is_listed_as_such(made_up: Library) -> None:
     assert "is damaged" in damaged.damage and "citewell train made-up" in damaged.damage
 
 
-def test_a_pipeline_knows_the_models_of_those_it_is_made_of() -> None:
+def test_a_pipeline_knows_the_models_of_its_parts() -> None:
     assert pipeline("hybrid23").models() == {"hyperdoc2vec"}
     assert pipeline("lda").models() == {"lda"}
     assert pipeline("navigate").models() == set()

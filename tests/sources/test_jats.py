@@ -118,7 +118,7 @@ def test_each_article_of_a_set_is_a_paper_and_its_letters_are_not() -> None:
         ("No link.", []),
     ],
 )
-def test_what_a_group_cites(tmp_path: Path, written: str, groups: list[list[str]]) -> None:
+def test_the_papers_that_a_group_cites(tmp_path: Path, written: str, groups: list[list[str]]) -> None:
     assert cited(body(f"<p>{written}</p>", 6, tmp_path)) == groups
 
 

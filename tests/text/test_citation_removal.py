@@ -141,7 +141,7 @@ def test_traces_are_equally_rare_with_and_without_citations(elife: list[tuple[st
 @pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
 @pytest.mark.slow
 def test_a_classifier_cannot_tell_where_a_citation_was(elife: list[tuple[str, bool]]) -> None:
-    """Into every other sentence that does not cite goes a citation as papers write it; shapes alone must not tell which."""
+    """A typical citation is put into every other sentence that does not cite; a classifier of shapes must not see which."""
     forms = [form[0] for text, cites in elife if cites for form in _FORM.finditer(text) if not _CONTENT.search(form[0])]
     plain = [text for text, cites in elife if not cites and text.endswith(".")]
     draw = random.Random(1)

@@ -132,7 +132,7 @@ def indexed(index: Index, field: str) -> tuple[Texts, dict[int, int], Counter[in
         first = (segment.entry.block << BLOCK_BITS) + segment.postings.first
         live = np.isfinite(segment.lengths)
         for at in np.flatnonzero(live).tolist():
-            assert first + at not in lengths, "two segments speak for one paper"
+            assert first + at not in lengths, "two segments have live postings of one paper"
             lengths[first + at] = int(segment.lengths[at])
             texts[first + at] = Counter()
         places = segment.look_up(every)
@@ -179,7 +179,7 @@ def agree(library: Library) -> None:
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(histories, st.booleans(), st.sampled_from([1, BLOCK - 5]), st.integers(1, 4), st.sampled_from([1, 3, 256]))
-def test_the_index_says_what_the_store_says(history: Any, settled: bool, first: int, height: int, dense: int) -> None:
+def test_the_index_agrees_with_the_store(history: Any, settled: bool, first: int, height: int, dense: int) -> None:
     with (
         tempfile.TemporaryDirectory(dir=memory()) as folder,
         patch.object(indexer, "_STACK_HEIGHT", height),

@@ -71,7 +71,7 @@ def expected(papers: Texts) -> dict[int, dict[int, int] | None]:
 
 @settings(deadline=None)
 @given(texts, dense_from)
-def test_a_segment_says_what_it_was_built_from(papers: Texts, dense: int) -> None:
+def test_a_segment_has_the_postings_it_was_built_from(papers: Texts, dense: int) -> None:
     with patch.object(postings, "_DENSE_AT_LEAST", dense):
         segment = built(papers)
     assert read(segment)[0] == expected(papers)
@@ -123,7 +123,7 @@ named = st.dictionaries(st.text(min_size=1, max_size=8), arrays_of.arrays(dtypes
 
 @given(arrays=named)
 @settings(max_examples=60, deadline=None)
-def test_arrays_come_back_from_their_file(tmp_path_factory: pytest.TempPathFactory, arrays: dict[str, Any]) -> None:
+def test_arrays_are_read_back_from_their_file(tmp_path_factory: pytest.TempPathFactory, arrays: dict[str, Any]) -> None:
     path = tmp_path_factory.mktemp("arrays") / "some.seg"
     size, crc = write_arrays(path, arrays)
     assert (path.stat().st_size, checksum(path)) == (size, crc)

@@ -77,7 +77,7 @@ def test_one_record_may_join_several_papers(tmp_path: Path) -> None:
             assert stored_papers(tmp_path / f"{number}", *order) == 2, "three of them share a year, the fourth is two years off"
 
 
-def test_a_record_that_says_little_is_the_same_as_itself(tmp_path: Path) -> None:
+def test_identical_records_with_few_fields_are_one_paper(tmp_path: Path) -> None:
     assert stored_papers(tmp_path, Paper("Notes"), Paper("Notes"), Paper("Notes", venue="Elsewhere")) == 2
 
 
@@ -126,7 +126,7 @@ faces = st.builds(Signature, st.sets(st.integers(0, 2)), st.sets(st.integers(200
 
 
 @given(faces, faces, faces)
-def test_what_is_the_same_stays_the_same_when_more_is_known(one: Signature, other: Signature, more: Signature) -> None:
+def test_the_same_work_stays_the_same_when_more_is_known(one: Signature, other: Signature, more: Signature) -> None:
     """Without this, what is one paper would depend on the order in which records come."""
     assert same_work(one, other) == same_work(other, one)
     if same_work(one, other):

@@ -98,11 +98,11 @@ def batches(draw: st.DrawFn, made: list[Any]) -> list[list[Any]]:
     return [order[start:end] for start, end in zip([0, *cuts], cuts, strict=False)]
 
 
-# -- what should come of them -----------------------------------------------------------------------------------------------
+# -- the expected result ----------------------------------------------------------------------------------------------------
 
 
 class Known:
-    """A paper as the world knows it: every record of it."""
+    """A paper with all of its records."""
 
     def __init__(self, paper: Paper) -> None:
         self.records = [paper]
@@ -218,7 +218,7 @@ def compare_citations(db: sqlite3.Connection, at_num: dict[int, int], world: Wor
         cited = {at_num[other] for (other,) in db.execute("SELECT cited FROM citations WHERE citing = ?", (num,))}
         choices = [world.candidates(reference) for reference in world.cited(at)]
         assert cited <= set().union(*choices) - {at}
-        # Each that can only mean one paper is resolved to it; each that may mean several, to one of them.
+        # A reference that matches one paper is resolved to it; one that matches several, to one of them.
         assert all(choice & (cited | {at}) for choice in choices if choice)
         if all(len(choice) < 2 for choice in choices):
             assert cited == set().union(*choices) - {at}
@@ -329,7 +329,7 @@ def test_a_third_record_makes_two_papers_one_and_keeps_all_of_both(db: sqlite3.C
     assert (also["title"], also["venue"], also["extra.pages"]) == (["Other title"], ["There"], ["3-4"])
 
 
-def test_a_later_source_fills_what_an_earlier_lacked(db: sqlite3.Connection) -> None:
+def test_a_later_source_fills_missing_fields(db: sqlite3.Connection) -> None:
     take(db, [Paper("Title", year=2019, date="2019", ids=["pmid:1"], keywords=["a"])])
     take(
         db,
@@ -377,7 +377,7 @@ def test_a_citation_waits_for_its_paper(db: sqlite3.Connection, reference: Refer
 @pytest.mark.parametrize(
     "reference", [Reference([], "A paper", None), Reference([], "A paper", 2022), Reference(["pmid:404"], "A paper")]
 )
-def test_a_citation_that_does_not_fit_goes_on_waiting(db: sqlite3.Connection, reference: Reference) -> None:
+def test_a_citation_that_does_not_match_stays_unresolved(db: sqlite3.Connection, reference: Reference) -> None:
     take(db, [Paper("Citing", ids=["pmid:9"], references=[reference])], [Paper("A paper", year=2019, ids=["pmid:1"])])
     assert counts(db, "citations") == (0,)
     assert Store(db, Path()).counts()["waiting"] == 1
@@ -418,7 +418,7 @@ def test_a_paper_does_not_cite_itself(db: sqlite3.Connection) -> None:
     assert counts(db, "citations", "papers") == (0, 1)
 
 
-def test_identifiers_that_look_like_our_own_words_do_no_harm(db: sqlite3.Connection) -> None:
+def test_identifiers_that_look_like_internal_keys_are_harmless(db: sqlite3.Connection) -> None:
     odd = ["title:not a number", "id:x", "key:x", "record:x", "untraceable:x", ":", "a:"]
     citing = Paper("Citing", ids=["pmid:9"], references=[Reference([key]) for key in odd])
     take(db, [citing, *(Context("see TARGETCIT", [Reference(["pmid:9"])], key) for key in odd)])

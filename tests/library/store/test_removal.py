@@ -1,4 +1,4 @@
-"""What is taken out is gone; what others say of it waits for its return."""
+"""Removed papers are gone; the citations of them by others wait until they are added again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def contents(library: Library) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("names", [["harbour"], ["gulls"], ["tides"], ["review"], ["gulls", "tides"], ["harbour", "review"]])
-def test_adding_again_restores_what_was_removed(tiny: Library, tiny_file: Path, names: list[str]) -> None:
+def test_adding_again_restores_removed_papers(tiny: Library, tiny_file: Path, names: list[str]) -> None:
     before = contents(tiny)
     assert tiny.remove(names) == len(names)
     assert tiny.check().sound
@@ -86,7 +86,7 @@ def test_a_citing_paper_takes_its_contexts_with_it(tiny: Library) -> None:
     assert tiny.check().sound
 
 
-def test_what_is_removed_is_not_suggested(tiny: Library) -> None:
+def test_removed_papers_are_not_suggested(tiny: Library) -> None:
     query = Query(title="gulls mistaken for boats")
     prepare(tiny)
     assert suggest(tiny, query)[0].paper.id == "gulls"

@@ -82,7 +82,7 @@ def the_status(library: Library) -> VectorStatus:
     return only
 
 
-def test_it_says_how_far_it_is_and_a_kill_costs_one_chunk(library: Library) -> None:
+def test_progress_is_reported_and_a_kill_costs_one_chunk(library: Library) -> None:
     assert the_status(library) == VectorStatus("letters", "own", 0, 200, complete=False, at_work=False)
     with working(library) as process:
         wait(lambda: the_status(library).papers >= 50)
@@ -100,7 +100,7 @@ def test_it_says_how_far_it_is_and_a_kill_costs_one_chunk(library: Library) -> N
     agree(library)
 
 
-def test_one_that_watches_sees_all_of_it(library: Library) -> None:
+def test_a_watcher_sees_all_progress(library: Library) -> None:
     progress = RecordedProgress()
     with working(library) as process:
         wait(lambda: the_status(library).at_work)
@@ -120,14 +120,14 @@ def test_encode_by_hand_waits_for_the_one_at_work(library: Library) -> None:
     assert done.stdout == "0 papers encoded; 200 have a letters vector of their own text\n"
 
 
-def test_while_one_is_at_work_a_second_leaves(library: Library) -> None:
+def test_a_second_process_stops_while_one_is_at_work(library: Library) -> None:
     (library.folder / "vectors").mkdir()
     with FileLock(library.folder / "vectors" / "background.lock"):
         assert keep_up(Library(library.folder)) == 0
     assert keep_up(library) == 200
 
 
-def test_papers_that_come_while_it_is_at_work_are_not_forgotten(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_papers_added_during_encoding_are_encoded(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupted(Letters):
         def encode(self, texts: Sequence[str]) -> np.ndarray:
             if len(texts) == 200:
@@ -139,7 +139,7 @@ def test_papers_that_come_while_it_is_at_work_are_not_forgotten(library: Library
     agree(library)
 
 
-def test_papers_that_come_at_its_very_end_are_not_forgotten(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_papers_added_at_the_very_end_are_encoded(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds: list[int] = []
 
     def and_then_more(library: Library, name: str, text: str) -> int:
@@ -156,7 +156,7 @@ def test_papers_that_come_at_its_very_end_are_not_forgotten(library: Library, mo
     agree(library)
 
 
-def test_what_was_encoded_before_does_not_count_for_the_estimate(library: Library) -> None:
+def test_earlier_vectors_do_not_count_for_the_estimate(library: Library) -> None:
     now = time.time()
     assert EncodingProgress(1, now, now, 100, 200).seconds_left() is None
     assert EncodingProgress(1, now, now, 100, 200, pace=0.5).seconds_left() == pytest.approx(50, abs=1)
@@ -168,9 +168,7 @@ def test_what_was_encoded_before_does_not_count_for_the_estimate(library: Librar
     assert again is not None and (again.done, again.pace) == (200, 0)
 
 
-def test_nothing_is_started_where_there_is_nothing_to_do_or_to_do_it_with(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_process_is_started_without_work_or_encoder(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[dict[str, object]] = []
     monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append(options))
     assert not encode_in_background(library), "the tests switch it off"

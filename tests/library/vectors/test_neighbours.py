@@ -130,7 +130,7 @@ def test_a_changed_text_is_found_by_its_new_vector(store: VectorStore) -> None:
     assert 7 not in nearest_papers(store, live, before, 5)
 
 
-def test_filters_that_leave_little_get_the_scan(store: VectorStore) -> None:
+def test_strict_filters_use_the_scan(store: VectorStore) -> None:
     live = np.arange(4000)
     for query in clustered(5, 6):
 

@@ -1,4 +1,4 @@
-"""Vectors: every live paper has the one of its present text, whatever happened before, and none is made twice."""
+"""Vectors: after any history every live paper has the vector of its current text, and none is computed twice."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_only_what_is_new_or_changed_is_encoded(tmp_path: Path) -> None:
     assert encode(library, third) == 0
 
 
-def test_a_donor_lends_what_it_has(tmp_path: Path) -> None:
+def test_vectors_are_copied_from_a_donor(tmp_path: Path) -> None:
     one, other = Library(tmp_path / "one"), Library(tmp_path / "other")
     add(one, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(10)])
     encode(one, Letters())
@@ -174,7 +174,7 @@ def test_a_paper_has_a_vector_for_each_of_its_sentences(tmp_path: Path) -> None:
     other = Library(tmp_path / "other")
     add(other, [{"id": "p1", "title": "boats", "abstract": "An anchor 1. A buoy. A canal bends."}])
     other.reload()
-    assert encode(other, Letters(), "sentences", donors=[library.folder]) == 0, "a donor lends them"
+    assert encode(other, Letters(), "sentences", donors=[library.folder]) == 0, "they are copied from a donor"
 
 
 def test_contexts_give_the_mean_of_their_vectors(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ print(len(encoder.encoded))
 """
 
 
-def test_encoding_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_killed_encoding_resumes_where_it_stopped(tmp_path: Path) -> None:
     library = Library(tmp_path / "library")
     add(library, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(200)])
     script = SLOW.format(tests=str(Path(__file__).parents[3]), library=str(library.folder))
