@@ -71,7 +71,7 @@ def tiny_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tiny_models(tmp_path: Path) -> Path:
-    """A folder for ``$CITEWELL_MODELS`` with encoders in the place of ours that have eight dimensions and know a few words."""
+    """A folder for ``$CITEWELL_MODELS`` in which encoders of eight dimensions with a few words replace the shipped ones."""
     onnx, tokenizers = pytest.importorskip("onnx"), pytest.importorskip("tokenizers")
     words = ["[UNK]", "boats", "gulls", "harbour", "tides", "photographs"]
     table = np.random.default_rng(1).normal(size=(len(words), 8)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""``citewell check`` as a person, a hook and a CI job meet it."""
+"""``citewell check`` for a person, a hook and a CI job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user sees of vectors that are made in the background, and of what trained models do not know."""
+"""What a user sees of vectors that are computed in the background, and of papers that trained models do not cover."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_any_text(text: str, format: str) -> None:
 @pytest.mark.parametrize("format", ["latex", "markdown", "text"])
 @pytest.mark.parametrize("piece", [*(piece.replace("~", " ") for piece in HOSTILE), " ", "\n", "```a\n"])
 def test_no_text_takes_long(format: str, piece: str) -> None:
-    """Forty thousand characters of anything; what is not linear in them would take minutes."""
+    """Forty thousand characters of any kind; a reader that is not linear would take minutes."""
     text = piece * (40_000 // len(piece))
     begun = time.process_time()
     consistent(parse(text, format), text)

@@ -35,7 +35,7 @@ DECOYS = (
 )
 """Keys in comments, in code, and after the end."""
 LEFT_OUT = r"\\(?:cite|begin|section|footnote|emph|caption)|\[@|<!--|```|[{}]"
-"""What no reader wants to see in readable text."""
+"""Markup that must not be in readable text."""
 
 
 def written(draft: Draft, place: Place) -> str:

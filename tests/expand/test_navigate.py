@@ -1,4 +1,4 @@
-"""Navigation and its relatives against the definitions, written out slowly."""
+"""Navigation and link expansion, compared with slow implementations of their definitions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Index:
 
 
 class Scores:
-    """Says that a paper is the better the higher its number."""
+    """Scores a paper by its number."""
 
     def score(self, request: Request, papers: np.ndarray) -> np.ndarray:
         return papers.astype(np.float32)

@@ -1,4 +1,4 @@
-"""The stage that ranks by trees: what it weighs, how it orders, what it says for itself."""
+"""The learning-to-rank stage: its features, its order, and its reasons."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LTR]:
 
 
 def trained(stage: LTR, request: Request, feature: str, threshold: float, folder: Path) -> Trees:
-    """Put a stump in the place of the trees."""
+    """Save a stump as the model of the stage."""
     trees = stump(stage.candidate_features(request)[1].names, feature, threshold)
     trees.save(folder / "models" / "tiny" / "local.npz")
     return trees

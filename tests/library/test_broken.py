@@ -1,4 +1,4 @@
-"""Disks fill, files are cut short, folders are not ours: one clear line each, and what was committed stays readable."""
+"""Full disks, truncated files and missing permissions: one clear line each, and committed papers stay readable."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_a_read_only_folder_can_be_read_but_not_written(read_only: Path, tmp_pat
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
 def test_another_user_reads_what_a_killed_writer_has_committed(library: Library, tmp_path: Path) -> None:
-    """What was committed last is still in SQLite's log, and the folder is not ours to put it in order."""
+    """The last commit is still in SQLite's log, and the reader may not write to the folder."""
     folder = Path(tempfile.mkdtemp())
     subprocess.run(["cp", "-r", f"{library.folder}/.", str(folder)], check=True)
     killed = (
@@ -235,7 +235,7 @@ def test_another_user_reads_what_a_killed_writer_has_committed(library: Library,
 
 
 def as_a_stranger(*commands: list[str], library: Path, known: Path) -> list[str]:
-    """Exit status and output of commands run by a user who owns nothing.
+    """Exit status and output of commands run by a user without permissions.
 
     That user may not be able to read our Python; so each command is run on a `known` library first, to load what it needs.
     """

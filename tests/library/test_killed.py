@@ -35,7 +35,7 @@ DRIVER = f"{SMALL}Library(sys.argv[1]).add(sys.argv[2:])"
 
 
 def contents(folder: Path) -> dict[str, list[tuple[object, ...]]]:
-    """What a library says, without the numbers that it happens to use."""
+    """The contents of a library, without its internal numbers."""
     with Library(folder) as library:
         db = library.store.db
         return {
@@ -103,7 +103,7 @@ def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
         adding = start(folder, source)
         time.sleep(chance.uniform(0.05, 0.7) * duration)
         before = committed(folder)
-        # Its worker lives on until it has something to say.
+        # Its worker process runs on until it sends its next result.
         os.kill(adding.pid, signal.SIGKILL)
         killed = adding.wait() == -signal.SIGKILL
         if not before:

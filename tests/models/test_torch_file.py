@@ -1,4 +1,4 @@
-"""Weights of PyTorch, read without it."""
+"""Weights of PyTorch, read without PyTorch."""
 
 from __future__ import annotations
 

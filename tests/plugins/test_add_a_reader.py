@@ -41,7 +41,7 @@ def commands(tmp_path: Path) -> str:
 
 
 def checkout(folder: Path) -> Path:
-    """A copy of the checkout in which files can be added; what is not touched is only linked."""
+    """A copy of the checkout in which files can be added; the other files are links."""
     package = folder / "checkout" / "citewell"
     package.mkdir(parents=True)
     for path in (ROOT / "citewell").iterdir():

@@ -1,4 +1,4 @@
-"""CoCitation: what others cite together with the best of a ranking rises."""
+"""CoCitation: papers that are often co-cited with the top results rise."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from citewell.rerank.context_similarity import ContextSimilarity
 
 
 def library(folder: Path, contexts: dict[str, list[str]], citing: str = "review") -> Library:
-    """Papers named by the keys of `contexts`, each cited by another paper in such words."""
+    """Papers named by the keys of `contexts`, each cited by another paper in these contexts."""
     made = Library(folder)
     made.take(
         [

@@ -1,4 +1,4 @@
-"""Sentences of full texts, read again by the models that ship."""
+"""Sentences of full texts, re-ranked by the shipped models."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def segment(field: str, block: int, papers: dict[int, list[str] | None], vocabul
 
 
 def layered(history: list[tuple[str, dict[int, list[str] | None]]]) -> tuple[Index, Texts]:
-    """An index that got these layers one after the other, and what they come to in the end."""
+    """An index with these layers added in order, and the final texts."""
     vocabulary = Vocabulary()
     stacks: dict[tuple[str, int], list[Segment]] = {}
     final: Texts = {field: {} for field in postings.FIELDS}

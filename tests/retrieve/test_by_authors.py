@@ -1,4 +1,4 @@
-"""Papers by the authors of a draft, and what these cite elsewhere."""
+"""Papers by the authors of a draft, and the references of their other papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dense retrieval against float arithmetic, and that it honours what every stage must."""
+"""Dense retrieval, compared with float arithmetic; filters, forms and reasons."""
 
 from __future__ import annotations
 

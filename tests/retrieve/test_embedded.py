@@ -1,4 +1,4 @@
-"""Retrieval by trained vectors against its definition, written out slowly, on vectors that the test makes up."""
+"""Retrieval by trained vectors, compared with a slow implementation of its definition, on random vectors."""
 
 from __future__ import annotations
 

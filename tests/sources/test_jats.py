@@ -21,7 +21,7 @@ def paper() -> Paper:
 
 
 def body(paragraphs: str, references: int, folder: Path) -> Paper:
-    """An article with such a body and a list of references r1, r2 ..., the first author of each called Name1, Name2 ..."""
+    """An article with this body and a list of references r1, r2 ..., the first author of each called Name1, Name2 ..."""
     entries = "".join(
         f'<ref id="r{n}"><element-citation><name><surname>Name{n}</surname></name><article-title>Work {n}</article-title>'
         f"</element-citation></ref>"

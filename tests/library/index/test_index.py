@@ -29,7 +29,7 @@ from tests.library.records import memory, store, write_jsonl
 EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "60"))
 
 Texts = dict[int, Counter[int]]
-"""For each paper the terms (by hash) of one of its texts, and how often each is there."""
+"""For each paper the terms (by hash) of one of its texts, and the frequency of each."""
 
 # -- histories --------------------------------------------------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ histories = st.lists(
 
 SETTLED = [{"id": f"p{number}", "title": f"x{number} of old", "references": ["p1"]} for number in range(40)]
 SETTLED += [{"id": "old", "citing": f"p{n}", "cited": ["p1", "p2"], "text": f"x{n} TARGETCIT"} for n in range(30)]
-"""Enough that small changes are not merged with it: what is gone must then be remembered above."""
+"""Large enough that small changes are not merged with it, so that later segments must record what is gone."""
 
 
 def live_through(library: Library, history: list[tuple[str, list[Any]]]) -> None:
@@ -123,7 +123,7 @@ def counted(text: str) -> Counter[int]:
 
 
 def indexed(index: Index, field: str) -> tuple[Texts, dict[int, int], Counter[int]]:
-    """The texts of a field as its postings have them, their lengths, and how many texts the index says hold each term."""
+    """The texts of a field as its postings have them, their lengths, and the document frequency of each term."""
     every = np.array(sorted({term for at in index.segments(field) for term in at.postings.terms.tolist()}), np.int64)
     texts: Texts = {}
     lengths: dict[int, int] = {}

@@ -18,7 +18,7 @@ HASHES = st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([-(2**63), 
 
 
 def segment(hashes: list[int], dense: bool) -> postings.Postings:
-    """Postings of papers that contain each of these terms; dense ones where the papers are many enough."""
+    """Postings of papers that contain each of these terms; dense ones where there are enough papers."""
     papers = np.arange(300 if dense else 3, dtype=np.uint16)
     terms = np.array(hashes, np.int64)
     each = np.arange(len(terms), dtype=np.int32)
@@ -57,7 +57,7 @@ def test_live_counts_are_those_of_the_papers_that_are_not_replaced(library: Libr
     segments = list(library.index.segments("own"))
     assert segments[0].shadowed is not None
     for segment in segments:
-        for _ in range(2):  # the second time from what was counted before
+        for _ in range(2):  # the second time from the cached counts
             places = segment.look_up(segment.postings.terms)
             live = np.isfinite(segment.lengths)
             for term in range(len(segment.postings.terms)):

@@ -127,7 +127,7 @@ faces = st.builds(Signature, st.sets(st.integers(0, 2)), st.sets(st.integers(200
 
 @given(faces, faces, faces)
 def test_the_same_work_stays_the_same_when_more_is_known(one: Signature, other: Signature, more: Signature) -> None:
-    """Without this, what is one paper would depend on the order in which records come."""
+    """Without this, the papers would depend on the order of the records."""
     assert same_work(one, other) == same_work(other, one)
     if same_work(one, other):
         assert same_work(Signature(*(mine | theirs for mine, theirs in zip(one, more, strict=True))), other)

@@ -1,4 +1,4 @@
-"""Whatever the order and the batches in which records come, the library is the same.
+"""The library is the same for any order and any batches of the records.
 
 The heart is `test_order_and_batches_do_not_matter`: made-up records that share ids, titles, authors and years in every way, and
 cite one another by id or by title and year, are taken in some order. What the store then holds must be what `World`, the slow
@@ -230,7 +230,7 @@ def compare_citations(db: sqlite3.Connection, at_num: dict[int, int], world: Wor
 
 
 def sought(reference: Reference) -> frozenset[Any]:
-    """What the store knows a reference by."""
+    """The keys by which the store identifies a reference."""
     ids, title = reference_ids(reference), reference_title(reference)
     year = set() if title is None else {reference.year}
     return frozenset({*waiting_keys(reference, ids, title), *year})

@@ -114,7 +114,7 @@ def test_an_unknown_name_stops_the_removal(tiny: Library) -> None:
 
 
 def test_an_interrupted_add_starts_again_after_a_removal(tiny: Library, tiny_file: Path) -> None:
-    """Else it would go on behind records that are no longer there."""
+    """Otherwise it would continue after records that are no longer there."""
     with tiny._writing() as (db, _):
         db.execute("INSERT INTO imports VALUES ('some file', 3)")
     tiny.remove(["gulls"])

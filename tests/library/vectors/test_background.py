@@ -1,4 +1,4 @@
-"""Vectors in the background: one process a library, none of the papers forgotten, and a kill costs one chunk."""
+"""Vectors in the background: one process per library, every paper gets its vector, and a kill costs one chunk."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
 
 @contextmanager
 def working(library: Library) -> Iterator[subprocess.Popen[bytes]]:
-    """The real process, with an encoder that takes its time."""
+    """The real process, with a slow encoder."""
     script = SLOW.format(root=str(Path(__file__).parents[3]), library=str(library.folder))
     process = subprocess.Popen([sys.executable, "-c", script])
     try:

@@ -1,4 +1,4 @@
-"""Neighbours: what they find is what a scan finds, nearly; what they do not cover, or cannot, the scan finds."""
+"""The neighbour index finds nearly what a scan finds; the scan covers what the index does not."""
 
 from __future__ import annotations
 
