@@ -180,9 +180,9 @@ def kill_at(step: int, folder: Path, action: Callable[[Library], object]) -> boo
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("deed", ["add", "remove", "rebuild"])
+@pytest.mark.parametrize("action", ["add", "remove", "rebuild"])
 @pytest.mark.slow
-def test_killed_at_every_step_of_a_small_deed(
+def test_killed_at_every_step_of_a_small_change(
     action: str, tiny: Library, tiny_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexer, "_STACK_HEIGHT", 2)
@@ -192,18 +192,18 @@ def test_killed_at_every_step_of_a_small_deed(
     tiny.add([tiny_file])
     assert len(list(tiny.folder.glob("index/own-*"))) == 2, "the next segment has them merged"
     tiny.close()
-    deeds: dict[str, Callable[[Library], object]] = {
+    actions: dict[str, Callable[[Library], object]] = {
         "add": lambda library: library.add([more]),
         "remove": lambda library: library.remove(["harbour"]),
         "rebuild": lambda library: library.rebuild(),
     }
-    deeds[action](library := Library(shutil.copytree(tiny.folder, tmp_path / "done")))
+    actions[action](library := Library(shutil.copytree(tiny.folder, tmp_path / "done")))
     library.add([tiny_file, more])
     expected = contents(library.folder)
     for step in range(200):
         folder = tmp_path / f"killed {step}"
         shutil.copytree(tiny.folder, folder)
-        killed = kill_at(step, folder, deeds[action])
+        killed = kill_at(step, folder, actions[action])
         verdict = Library(folder).check()
         assert verdict.sound, (step, verdict)
         Library(folder).add([tiny_file, more])

@@ -75,8 +75,8 @@ SETTLED += [{"id": "old", "citing": f"p{n}", "cited": ["p1", "p2"], "text": f"x{
 
 
 def live_through(library: Library, history: list[tuple[str, list[Any]]]) -> None:
-    for deed, what in history:
-        if deed == "add":
+    for action, what in history:
+        if action == "add":
             source = library.folder / "source.jsonl"
             library.add([write_jsonl(source, [{"id": "p0", "title": "the first", "ids": []}, *what])])
         else:

@@ -185,20 +185,20 @@ def test_a_build_that_was_killed_leaves_the_old_state(store: VectorStore, tmp_pa
     assert len(list(store.folder.glob("*.near*"))) == len(list(store.folder.glob("*.covered*"))) == 1
 
 
-deeds = st.lists(
+actions = st.lists(
     st.tuples(st.sampled_from(["put", "put", "remove"]), st.integers(0, 60), st.integers(1, 30)), min_size=1, max_size=8
 )
 
 
 @settings(max_examples=25, deadline=None)
-@given(deeds, st.integers(1, 3), st.integers(1, 40))
+@given(actions, st.integers(1, 3), st.integers(1, 40))
 def test_the_nearest_are_found_after_any_history(history: list[tuple[str, int, int]], height: int, size: int) -> None:
     with tempfile.TemporaryDirectory() as folder, patch.object(vectors, "_HEIGHT", height):
         store = VectorStore(Path(folder), "letters", "own")
         live: set[int] = set()
-        for edition, (deed, first, count) in enumerate(history, 1):
+        for edition, (action, first, count) in enumerate(history, 1):
             papers = range(first, first + count)
-            if deed == "put":
+            if action == "put":
                 put(store, papers, clustered(count, edition), edition)
                 live |= set(papers)
             else:

@@ -110,8 +110,8 @@ def test_vectors_follow_the_texts(history: list[tuple[str, Any]], height: int, c
         patch.object(encoding, "CHUNK", chunk),
     ):
         library = Library(Path(folder) / "library")
-        for deed, what in history:
-            if deed == "add":
+        for action, what in history:
+            if action == "add":
                 add(library, what)
             elif library.folder.exists() and library.store.find(what):
                 library.remove([what])
