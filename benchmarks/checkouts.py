@@ -125,7 +125,7 @@ def pipeline(name: str) -> Any:
 
 
 def searcher(chosen: Any) -> Callable[[Any, Any], Any]:
-    """A function that answers a question with papers and two sentences of each."""
+    """A function that answers a query with papers and two sentences of each."""
     former = getattr(chosen, "search", None)
     return former if former is not None else lambda library, query: chosen.suggest(library, query, 10, 2)
 

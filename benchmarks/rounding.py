@@ -1,10 +1,10 @@
-"""What 8 bits cost: an encoder's weights as they were trained and as they are served, on the same questions of a set.
+"""What quantisation to 8 bits costs: an encoder with the weights as trained and as served, on the same queries of a set.
 
 python -m benchmarks.rounding WEIGHTS SET [--task local] [--split dev] [--sample 1000]
 
-WEIGHTS is the folder ``weights`` that ``citewell train encoder`` leaves. Of a served model (a folder with ``model.onnx``, as
-those that ship) the weights as they were trained are gone; then its rounded weights are multiplied in 8 and in 32 bits. Both
-forms encode the papers of the set, which takes its time; their vectors are kept with the set's library.
+WEIGHTS is the folder ``weights`` that ``citewell train encoder`` writes. A served model (a folder with ``model.onnx``, such as
+the shipped ones) no longer has the weights as trained; then its rounded weights are multiplied in 8 and in 32 bits. Both forms
+encode all papers of the set, which takes a while; their vectors are stored with the set's library.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def main() -> None:
         for form in FORMS:
             folder = Path(models) / form
             folder.mkdir()
-            for kept in (BUDGETS, TOKENIZER):
-                shutil.copyfile(given.weights / kept, folder / kept)
+            for name in (BUDGETS, TOKENIZER):
+                shutil.copyfile(given.weights / name, folder / name)
             convert(weights, folder / MODEL, quantised=form == "int8")
         evaluation = Evaluation(given.set, given.task, given.split, given.sample, progress=progress)
         systems = [Pipeline(form, "", (Dense(form, "own+cited"),)) for form in FORMS]
@@ -58,38 +58,44 @@ def main() -> None:
 
 
 def _unrounded(served: Path, folder: Path) -> Path:
-    """The weights of a served encoder in Hugging Face's layout, as far as 8 bits tell them."""
+    """The weights of a served encoder in Hugging Face's layout, with the precision of 8 bits."""
     import onnx
     from onnx import helper, numpy_helper
     from safetensors.numpy import save_file
 
     graph = onnx.load(served / MODEL).graph
-    held = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    tensors = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
     attention = [node for node in graph.node if node.op_type == "QAttention"]
     heads = next(helper.get_attribute_value(each) for each in attention[0].attribute if each.name == "num_heads")
 
-    def whole(name: str) -> npt.NDArray[np.float32]:
-        codes, scale, zero = (held[f"{name}_{part}"].astype(np.float32) for part in ("quantized", "scale", "zero_point"))
+    def dequantised(name: str) -> npt.NDArray[np.float32]:
+        codes, scale, zero = (tensors[f"{name}_{part}"].astype(np.float32) for part in ("quantized", "scale", "zero_point"))
         return np.asarray((codes - zero) * scale, np.float32)
 
-    words, places = whole("words"), held["places"]
-    found = {
+    words, places = dequantised("words"), tensors["places"]
+    weights = {
         "embeddings.word_embeddings.weight": words,
         "embeddings.position_embeddings.weight": places,
         "embeddings.token_type_embeddings.weight": np.zeros((1, words.shape[1]), np.float32),  # they are in the places
-        "embeddings.LayerNorm.weight": held["embeddings.LayerNorm.scale"],
-        "embeddings.LayerNorm.bias": held["embeddings.LayerNorm.bias"],
+        "embeddings.LayerNorm.weight": tensors["embeddings.LayerNorm.scale"],
+        "embeddings.LayerNorm.bias": tensors["embeddings.LayerNorm.bias"],
     }
     for layer in (f"encoder.layer.{at}" for at in range(len(attention))):
-        parts = zip(np.split(whole(f"{layer}.qkv"), 3, axis=1), np.split(held[f"{layer}.qkv bias"], 3), strict=True)
+        parts = zip(np.split(dequantised(f"{layer}.qkv"), 3, axis=1), np.split(tensors[f"{layer}.qkv bias"], 3), strict=True)
         for name, (weight, bias) in zip(("query", "key", "value"), parts, strict=True):
-            found |= {f"{layer}.attention.self.{name}.weight": weight.T, f"{layer}.attention.self.{name}.bias": bias}
-        found |= {f"{layer}.intermediate.dense.weight": whole(f"{layer}.inner").T}
-        found |= {f"{layer}.intermediate.dense.bias": held[f"{layer}.inner bias"]}
+            weights |= {f"{layer}.attention.self.{name}.weight": weight.T, f"{layer}.attention.self.{name}.bias": bias}
+        weights |= {f"{layer}.intermediate.dense.weight": dequantised(f"{layer}.inner").T}
+        weights |= {f"{layer}.intermediate.dense.bias": tensors[f"{layer}.inner bias"]}
         for name in (f"{layer}.attention.output", f"{layer}.output"):
-            found |= {f"{name}.dense.weight": whole(f"{name}.dense").T, f"{name}.dense.bias": held[f"{name}.dense bias"]}
-            found |= {f"{name}.LayerNorm.weight": held[f"{name}.scale"], f"{name}.LayerNorm.bias": held[f"{name}.shift"]}
-    save_file({name: np.ascontiguousarray(value) for name, value in found.items()}, folder / WEIGHTS)
+            weights |= {
+                f"{name}.dense.weight": dequantised(f"{name}.dense").T,
+                f"{name}.dense.bias": tensors[f"{name}.dense bias"],
+            }
+            weights |= {
+                f"{name}.LayerNorm.weight": tensors[f"{name}.scale"],
+                f"{name}.LayerNorm.bias": tensors[f"{name}.shift"],
+            }
+    save_file({name: np.ascontiguousarray(value) for name, value in weights.items()}, folder / WEIGHTS)
     shape = {"num_hidden_layers": len(attention), "num_attention_heads": heads, "hidden_size": words.shape[1]}
     (folder / CONFIG).write_text(json.dumps(shape), encoding="utf-8")
     return folder

@@ -1,9 +1,9 @@
-"""How well sentences are cut: our cuts compared with those of the people, or programs, that made a set.
+"""How well text is split into sentences, compared with the splits of the people or programs that made a set.
 
 python -m benchmarks.sentences SET [SET …]
 
-The sentences of each paper are put together with single spaces and cut again. A paper with the dots of a table of contents,
-which some sets cut at every dot, counts in the first line alone.
+The sentences of each paper are joined with single spaces and split again. A paper with the dots of a table of contents, where
+some sets split at every dot, counts in the first line only.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ def main() -> None:
 
 
 def _report(name: str, texts: list[list[str]]) -> None:
-    found = wanted = both = lost = 0
+    returned = expected = both = lost = 0
     for parts in texts:
         text = " ".join(parts)
         spans = sentence_spans(text)
         theirs = {end + 1 for end in accumulate(len(part) + (at > 0) for at, part in enumerate(parts[:-1]))}
         ours = {end for _, end in spans[:-1]}
         lost += "".join(text[start:end] for start, end in spans) != text
-        found, wanted, both = found + len(ours), wanted + len(theirs), both + len(ours & theirs)
-    print(f"{name:24} {len(texts):6,} papers  recall {both / wanted:.4f}  precision {both / found:.4f}  texts changed {lost}")
+        returned, expected, both = returned + len(ours), expected + len(theirs), both + len(ours & theirs)
+    print(
+        f"{name:24} {len(texts):6,} papers  recall {both / expected:.4f}  precision {both / returned:.4f}  texts changed {lost}"
+    )
 
 
 if __name__ == "__main__":

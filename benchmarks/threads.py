@@ -35,17 +35,17 @@ _FIRST = 3
 _MOST_CPU = 1.3
 
 
-def measure(library: Path, questions: list[str], pipeline: str) -> dict[str, Any]:
+def measure(library: Path, queries: list[str], pipeline: str) -> dict[str, Any]:
     """CPU and wall seconds of a query in this process, and a digest of all results."""
     opened = Library(library)
-    for question in questions[:_FIRST]:
-        search(opened, question, pipeline)
+    for query in queries[:_FIRST]:
+        search(opened, query, pipeline)
     digest = hashlib.sha256()
     cpu, wall = time.process_time(), time.perf_counter()
-    for question in questions[_FIRST:]:
-        for result in search(opened, question, pipeline):
+    for query in queries[_FIRST:]:
+        for result in search(opened, query, pipeline):
             digest.update(f"{result.paper.id} {result.score!r}\n".encode())
-    count = len(questions) - _FIRST
+    count = len(queries) - _FIRST
     return {
         "cpu": (time.process_time() - cpu) / count,
         "wall": (time.perf_counter() - wall) / count,
@@ -53,7 +53,7 @@ def measure(library: Path, questions: list[str], pipeline: str) -> dict[str, Any
     }
 
 
-def in_processes(library: Path, questions: list[str], pipeline: str, counts: list[int], repeat: int) -> list[dict[str, Any]]:
+def in_processes(library: Path, queries: list[str], pipeline: str, counts: list[int], repeat: int) -> list[dict[str, Any]]:
     """The measures of a process for each number of threads; of `repeat` of them, the one with the least wall time."""
     rows = []
     command = [sys.executable, "-m", "benchmarks.threads", "--measure", "--library", str(library), "--pipeline", pipeline]
@@ -61,7 +61,7 @@ def in_processes(library: Path, questions: list[str], pipeline: str, counts: lis
         runs = []
         for _ in range(repeat):
             environment = {**os.environ, threads.VARIABLE: str(count)}
-            child = subprocess.run(command, input=json.dumps(questions), env=environment, capture_output=True, text=True)
+            child = subprocess.run(command, input=json.dumps(queries), env=environment, capture_output=True, text=True)
             if child.returncode:
                 sys.exit(child.stderr)
             runs.append(json.loads(child.stdout))
@@ -71,7 +71,7 @@ def in_processes(library: Path, questions: list[str], pipeline: str, counts: lis
     return rows
 
 
-def questions_of(library: Path, data_set: Path | None, count: int) -> list[str]:
+def load_queries(library: Path, data_set: Path | None, count: int) -> list[str]:
     """Claims of the data set, or titles of papers, evenly spread."""
     if data_set is not None:
         with gzip.open(data_set / "evidence.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -118,23 +118,23 @@ def main() -> None:
             Library(library).add([source])
         opened = Library(library)
         prepare(opened, options.pipeline)
-        questions = questions_of(library, options.set, options.queries + _FIRST)
-        rows = in_processes(library, questions, options.pipeline, options.threads, options.repeat)
+        queries = load_queries(library, options.set, options.queries + _FIRST)
+        rows = in_processes(library, queries, options.pipeline, options.threads, options.repeat)
     if len({row["results"] for row in rows}) > 1:
         sys.exit("the results depend on the number of threads")
-    found = {
+    summary = {
         "papers": len(opened),
         "cores": threads.cores(),
         "pipeline": options.pipeline,
-        "queries": len(questions) - _FIRST,
+        "queries": len(queries) - _FIRST,
         "rows": rows,
         "cpu_within": max(row["cpu"] for row in rows) / rows[0]["cpu"] <= _MOST_CPU,
         "wall_falls": all(after["wall"] < before["wall"] for before, after in pairwise(rows)),
     }
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(summary))
     else:
-        title = f"{options.pipeline}, {found['papers']:,} papers, {found['queries']} queries, {found['cores']} cores"
+        title = f"{options.pipeline}, {summary['papers']:,} papers, {summary['queries']} queries, {summary['cores']} cores"
         Console().print(table_of(rows, title))
 
 

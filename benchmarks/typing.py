@@ -1,10 +1,10 @@
-"""How long a writer waits: from a key to the quick answer on the page, in a real browser against a real server.
+"""How long a writer waits from a key press to the fast results on the page, in a real browser with a real server.
 
     python -m benchmarks.typing [LIBRARY]
 
-Words are typed into a manuscript at the pace of a person, with a rest after each few; the time from the last key to the new
-list is what counts, the page's own rest before it asks included. LIBRARY is the demo's where none is named. Needs Debian's
-Chromium.
+Words are typed into a manuscript at the pace of a person, with a pause after every few words. The time from the last key to
+the new list is measured, including the page's own delay before it sends a request. LIBRARY defaults to that of the demo. Needs
+Debian's Chromium.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ _WATCH = """() => {
 
 
 def waits(page: Page, text: str) -> list[float]:
-    """Milliseconds from the last key of a few words to their quick answer, over and over."""
+    """Milliseconds from the last key of each few words to their fast results."""
     page.fill("#draft", text)
     page.wait_for_selector("#stage[data-stage=refined]", timeout=60_000)
     page.evaluate(_WATCH)
     page.focus("#draft")
     page.keyboard.press("Control+End")
     page.keyboard.type("\n\n")
-    found = []
+    milliseconds = []
     for start in range(0, len(_WORDS), _AT_A_TIME):
         page.keyboard.type(" " + " ".join(_WORDS[start : start + _AT_A_TIME]), delay=30)
         while not page.evaluate("window.shown"):
             page.wait_for_timeout(10)
-        found.append(page.evaluate("window.shown - window.typed"))
+        milliseconds.append(page.evaluate("window.shown - window.typed"))
         page.wait_for_timeout(300)
-    return found
+    return milliseconds
 
 
 def main() -> None:
@@ -61,8 +61,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         library = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder) / "library"
         if len(sys.argv) < 2:
-            with Library(library) as made:
-                made.add([demo.path("library.jsonl")])
+            with Library(library) as opened:
+                opened.add([demo.path("library.jsonl")])
         command = [sys.executable, "-m", "citewell", "serve", "--no-open", "--port", "0", "--json", "--library", str(library)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, sync_playwright() as playwright:
             assert server.stdout is not None
@@ -73,10 +73,10 @@ def main() -> None:
                 page = browser.new_page()
                 page.goto(address)
                 text = demo.path("draft.md").read_text("utf-8") * copies
-                found = sorted(waits(page, text))
-                ninth = found[int(0.9 * (len(found) - 1))]
+                waited = sorted(waits(page, text))
+                ninth = waited[int(0.9 * (len(waited) - 1))]
                 print(
-                    f"{len(text):>10,} {len(found):>8} {statistics.median(found):>10.0f} {ninth:>8.0f} {found[-1]:>9.0f}",
+                    f"{len(text):>10,} {len(waited):>8} {statistics.median(waited):>10.0f} {ninth:>8.0f} {waited[-1]:>9.0f}",
                     flush=True,
                 )
                 page.close()

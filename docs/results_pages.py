@@ -232,7 +232,7 @@ def _cell(stored: Stored, source: Source, measure: str, best: float) -> str:
 
 
 def _commands(stored: Stored, sources: Iterable[Source]) -> Iterator[str]:
-    """The command of each table, with the systems that are shown of it only."""
+    """The command of each table, with only the systems that are shown."""
     shown: dict[str, list[str]] = {}
     for source in sources:
         shown.setdefault(source.key, []).append(source.system)

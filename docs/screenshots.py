@@ -36,7 +36,7 @@ _COLOURS = 128
 _DESKTOP = (1280, 820)
 _PHONE = (390, 844)
 _COMMENTS = re.compile(rb"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
-_QUESTION = "does co-citation predict relevance?"
+_QUERY = "does co-citation predict relevance?"
 
 
 def digest() -> str:
@@ -92,7 +92,7 @@ def _show_editor(page: Page) -> None:
 
 def _show_library(page: Page) -> None:
     """Search in the library view."""
-    page.fill("#question", _QUESTION)
+    page.fill("#question", _QUERY)
     page.locator("#result-count", has_text="The best").wait_for()
     page.locator("#search-title").evaluate("title => document.activeElement.blur()")
 

@@ -1,4 +1,4 @@
-"""What all tests can ask for."""
+"""Fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from citewell import threads
 from citewell.library import Library
 from tests import numpy_rules
 
-os.environ["CITEWELL_BACKGROUND"] = "off"  # no test leaves a process behind, but for those that are about that
+os.environ["CITEWELL_BACKGROUND"] = "off"  # only the tests of background processes start any
 numpy_rules.enforce()
 
 TINY: list[dict[str, Any]] = [
@@ -58,7 +58,7 @@ TINY: list[dict[str, Any]] = [
     {"id": "c1", "citing": "tides", "cited": ["harbour"], "text": "Boats were first counted from photographs TARGETCIT"},
     {"id": "c2", "citing": "review", "cited": ["gulls"], "text": "birds spoil the count TARGETCIT as does fog OTHERCIT"},
 ]
-"""Four papers, eight references of which two wait, two contexts."""
+"""Four papers, eight references (two of them unresolved), two contexts."""
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def tiny_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def tiny_models(tmp_path: Path) -> Path:
-    """A folder for ``$CITEWELL_MODELS`` with encoders in the place of ours that have eight dimensions and know a few words."""
+    """A folder for ``$CITEWELL_MODELS`` in which encoders of eight dimensions with a few words replace the shipped ones."""
     onnx, tokenizers = pytest.importorskip("onnx"), pytest.importorskip("tokenizers")
     words = ["[UNK]", "boats", "gulls", "harbour", "tides", "photographs"]
     table = np.random.default_rng(1).normal(size=(len(words), 8)).astype(np.float32)

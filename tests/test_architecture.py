@@ -72,7 +72,7 @@ def test_stages_see_interfaces_and_no_storage(stages: str) -> None:
         assert {b for a, b in MODULES if a == stages and package(b) == name} <= {interface}
 
 
-def test_models_and_text_know_nothing_of_libraries() -> None:
+def test_models_and_text_do_not_import_the_library() -> None:
     for low in ("models", "text", "sources"):
         imported = {b for a, b in OWN if a == low}
         assert not imported & (STORAGE | STAGES | DOORS | NEXT_TO_PIPELINE | {"draft", "pipeline", "collection", "ranking"}), (
@@ -81,7 +81,7 @@ def test_models_and_text_know_nothing_of_libraries() -> None:
         )
 
 
-def test_only_the_command_line_imports_what_stands_beside_the_pipeline() -> None:
+def test_only_the_command_line_imports_packages_outside_the_pipeline() -> None:
     for package_name in NEXT_TO_PIPELINE:
         importers = {a for a, b in OWN if b == package_name}
         assert importers <= {"cli", *NEXT_TO_PIPELINE}, (package_name, importers)

@@ -1,4 +1,4 @@
-"""What is installed for researchers alone: commands that lack it say which extra to install, in one line."""
+"""Optional dependencies: commands that lack one say in one line which extra to install."""
 
 from __future__ import annotations
 
@@ -65,8 +65,10 @@ def test_help_and_everything_a_writer_uses_work_without_extras(tiny_file: Path, 
     assert "--measure" in run_without(absent, "evaluate", "--help").stdout
     added = run_without(absent, "add", str(tiny_file), "--library", str(tmp_path / "tiny"))
     assert added.returncode == 0, added.stderr
-    found = run_without(absent, "suggest", "--context", "gulls spoil the count", "--library", str(tmp_path / "tiny"), "--json")
-    assert found.returncode == 0 and "gulls" in found.stdout, found.stderr
+    suggested = run_without(
+        absent, "suggest", "--context", "gulls spoil the count", "--library", str(tmp_path / "tiny"), "--json"
+    )
+    assert suggested.returncode == 0 and "gulls" in suggested.stdout, suggested.stderr
 
 
 def test_there_is_one_version_number() -> None:

@@ -1,4 +1,4 @@
-"""Atomic writes: whole files, whoever writes at the same time."""
+"""Atomic writes: complete files, also with several writers at once."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from citewell.identifiers import canonical, implied, recognise
         ("10.1", None),
     ],
 )
-def test_what_somebody_wrote_is_recognised(written: str, meant: str | None) -> None:
+def test_identifiers_are_recognised_as_people_write_them(written: str, meant: str | None) -> None:
     assert recognise(written) == meant
 
 
@@ -43,15 +43,15 @@ def test_an_acl_doi_implies_the_anthology_id() -> None:
 
 @given(st.text(max_size=60))
 def test_a_canonical_identifier_is_its_own_canonical_form(text: str) -> None:
-    found = recognise(text)
-    assert found is None or recognise(found) == found
+    identifier = recognise(text)
+    assert identifier is None or recognise(identifier) == identifier
 
 
 @given(
     st.sampled_from(["doi", "arxiv", "acl", "pmid", "pmcid", "openalex", "s2", "corpus", "mag", "dblp"]), st.text(max_size=60)
 )
 def test_cleaning_never_fails_and_is_stable(scheme: str, text: str) -> None:
-    found = canonical(scheme, text)
-    if found is not None:
-        known, _, value = found.partition(":")
-        assert canonical(known, value) == found
+    identifier = canonical(scheme, text)
+    if identifier is not None:
+        known, _, value = identifier.partition(":")
+        assert canonical(known, value) == identifier

@@ -72,7 +72,7 @@ def test_a_wrong_number_is_an_error_of_one_line(set_threads, value: str) -> None
 
 
 @pytest.mark.parametrize("number", [1, 2, 7])
-def test_the_map_keeps_the_order_and_holds_few_results(set_threads, number: int) -> None:
+def test_the_map_keeps_the_order_and_few_results_in_memory(set_threads, number: int) -> None:
     set_threads(number)
     taken: list[int] = []
 
@@ -132,7 +132,7 @@ def test_scores_do_not_depend_on_the_number_of_threads(set_threads, name: str) -
     scores = []
     for number in (1, 2, 3, 8):
         set_threads(number)
-        model = cross_encoder._loaded.__wrapped__(name, "")  # not the one that another number of threads has loaded
+        model = cross_encoder._loaded.__wrapped__(name, "")  # not the cached one with another number of threads
         scores.append(model.scores(Query("evidence", context="Gulls spoil the count"), papers).tobytes())
         assert model._model._session.get_session_options().intra_op_num_threads == number
     assert len(set(scores)) == 1

@@ -1,4 +1,4 @@
-"""``citewell check`` as a person, a hook and a CI job meet it."""
+"""``citewell check`` for a person, a hook and a CI job."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_exit_status(paper: Path, tiny: Library, given: list[str], status: i
     assert check(paper, *given).exit_code == status
 
 
-def test_what_is_no_draft_is_neither_clean_nor_a_finding(tmp_path: Path, tiny: Library) -> None:
+def test_a_file_that_is_not_a_draft_is_an_error_not_a_finding(tmp_path: Path, tiny: Library) -> None:
     (tmp_path / "empty.tex").write_text("")
     done = check(tmp_path / "empty.tex", "--library", tiny.folder)
     assert done.exit_code == 2
@@ -86,7 +86,7 @@ def test_what_is_no_draft_is_neither_clean_nor_a_finding(tmp_path: Path, tiny: L
     assert check(tmp_path / "absent.tex").exit_code == 2
 
 
-def test_without_a_library_the_rest_is_done_and_that_is_said(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_library_the_rest_is_checked_with_a_warning(paper: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CITEWELL_LIBRARY", str(paper.parent / "no-library"))
     done = check(paper, "--json")
     assert "no papers are suggested" in done.stderr
@@ -136,12 +136,12 @@ _OBJECTS: dict[str, tuple[set[str], set[str]]] = {
     "result": ({"message"}, {"ruleId", "ruleIndex", "level", "locations"}),
     "region": (set(), {"startLine", "startColumn", "endLine", "endColumn"}),
 }
-"""Of the objects of SARIF 2.1.0 that we write the properties that its schema wants, and others of those that it knows."""
+"""The required and the optional properties of the SARIF 2.1.0 objects that we write."""
 
 
 def _fits(kind: str, value: dict[str, Any]) -> dict[str, Any]:
-    wanted, known = _OBJECTS[kind]
-    assert wanted <= set(value) <= wanted | known, kind
+    required, optional = _OBJECTS[kind]
+    assert required <= set(value) <= required | optional, kind
     return value
 
 

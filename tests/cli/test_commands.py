@@ -35,7 +35,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_add_says_what_it_took_and_what_it_did_not(tmp_path: Path) -> None:
+def test_add_reports_what_it_added_and_skipped(tmp_path: Path) -> None:
     (tmp_path / "refs.bib").write_text(BIB)
     done = citewell("add", tmp_path / "refs.bib", library=tmp_path / "library")
     assert "3 new" in done.stdout
@@ -61,19 +61,19 @@ def test_suggest_for_a_draft_answers_for_the_whole_and_every_gap(library: Path) 
     results = json.loads(citewell("suggest", demo.path("draft.txt"), "--json", library=library).stdout)
     answers = json.loads(demo.path("answers.json").read_text())
     assert [result["task"] for result in results] == ["global"] + ["local"] * len(answers) + ["paragraph"]
-    found = [
+    hits = [
         set(answer["relevant"]) & {s["id"] for s in result["suggestions"]}
         for answer, result in zip(answers, results[1:-1], strict=True)
     ]
-    assert all(found), "each gap's paper is among its ten suggestions"
+    assert all(hits), "each gap's paper is among its ten suggestions"
 
 
 @pytest.mark.parametrize(("form", "begins"), [("bibtex", "@"), ("ris", "TY  - "), ("csl", "[")])
-def test_suggestions_leave_in_formats_of_reference_managers(library: Path, form: str, begins: str) -> None:
+def test_suggestions_are_exported_in_formats_of_reference_managers(library: Path, form: str, begins: str) -> None:
     assert citewell("suggest", "--title", "topic models", "--format", form, library=library).stdout.startswith(begins)
 
 
-def test_filters_hold(library: Path) -> None:
+def test_filters_are_applied(library: Path) -> None:
     result = json.loads(
         citewell(
             "suggest",
@@ -143,7 +143,7 @@ def test_check_and_rebuild(library: Path) -> None:
         (["suggest"], "give a draft file, or --title"),
     ],
 )
-def test_an_error_is_one_line_that_says_the_fix(library: Path, arguments: list[str], says: str) -> None:
+def test_an_error_is_one_line_with_the_fix(library: Path, arguments: list[str], says: str) -> None:
     failed = citewell(*arguments, library=library, check=False)
     assert failed.returncode != 0
     assert says in failed.stderr
@@ -161,24 +161,24 @@ def test_every_pipeline_of_the_list_works(library: Path) -> None:
     listed = json.loads(citewell("pipelines", "--json", library=library).stdout)
     assert {"bm25", "bm25-contexts", "bm25-citing", "fast", "best"} <= {each["name"] for each in listed}
     for each in listed:
-        asked = ("suggest", "--title", "citation recommendation", "--pipeline", each["name"], "--json")
-        done = citewell(*asked, library=library, check=False)
+        command = ("suggest", "--title", "citation recommendation", "--pipeline", each["name"], "--json")
+        done = citewell(*command, library=library, check=False)
         if done.returncode:
             # What needs vectors or a trained model says in one line how to get them.
             assert done.stderr.count("\n") == 1
             assert "citewell library encode" in done.stderr or "citewell train" in done.stderr, done.stderr
             continue
-        found = json.loads(done.stdout)
-        # The demo has no contexts, and nobody says who writes; and it has no vectors, which a note says.
+        result = json.loads(done.stdout)
+        # The demo has no contexts and no vectors (a note says so), and the query has no authors.
         if each["name"].startswith(("dense-citewell", "static-citewell")) or each["name"] == "references-of-similar":
-            assert not found["suggestions"] and "citewell library encode" in done.stderr
+            assert not result["suggestions"] and "citewell library encode" in done.stderr
         else:
             without = ("bm25-cited", "same-authors", "references-of-same-authors")
-            assert bool(found["suggestions"]) != (each["name"] in without), each["name"]
+            assert bool(result["suggestions"]) != (each["name"] in without), each["name"]
 
 
 def test_the_page_of_commands_is_current() -> None:
-    # In a process of its own: a command remembers how it was first asked for help.
+    # In a process of its own: a command caches its first help text.
     page = subprocess.run(
         [sys.executable, "-c", "from docs import commands; print(commands.page(), end='')"],
         cwd=documented.PAGE.parents[1],

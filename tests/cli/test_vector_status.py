@@ -1,4 +1,4 @@
-"""What a user sees of vectors that are made in the background, and of what trained models do not know."""
+"""What a user sees of vectors that are computed in the background, and of papers that trained models do not cover."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ SAYS = "Vectors are being computed in the background"
 
 
 def info(library: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(citewell("library", "info", "--json", library=library).stdout)
-    return found
+    described: dict[str, Any] = json.loads(citewell("library", "info", "--json", library=library).stdout)
+    return described
 
 
 def complete(library: Path) -> dict[str, Any]:
-    """How the vectors stand once they are all made: those of the last encoder."""
+    """The status of the last encoder's vectors once all vectors are computed."""
     end = time.monotonic() + 60
-    while (stand := info(library)["vectors"]) and not all(found["complete"] for found in stand):
+    while (statuses := info(library)["vectors"]) and not all(each["complete"] for each in statuses):
         assert time.monotonic() < end, (library / "vectors" / "background.log").read_text()
         time.sleep(0.2)
-    shelves = [("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited")]
-    assert [(found["encoder"], found["text"]) for found in stand] == shelves
-    return dict(stand[-1])
+    stores = [("citewell-static", "own+cited"), ("citewell-static", "sentences"), ("citewell", "own+cited")]
+    assert [(each["encoder"], each["text"]) for each in statuses] == stores
+    return dict(statuses[-1])
 
 
 def test_an_add_makes_vectors_in_the_background(
@@ -79,7 +79,7 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
 
 
 @pytest.mark.parametrize(
-    ("stands", "says"),
+    ("fields", "line"),
     [
         ({"at_work": True, "seconds_left": 400.0}, "12,288 of 31,284 papers; computing now, about 7 minutes left"),
         ({"at_work": True, "seconds_left": 9000.0}, "12,288 of 31,284 papers; computing now, about 2 hours left"),
@@ -92,10 +92,10 @@ def test_an_add_that_cannot_make_vectors_is_an_add(
         ({"papers": 31284, "complete": True}, "31,284 papers"),
     ],
 )
-def test_how_vectors_stand_is_a_line(stands: dict[str, Any], says: str) -> None:
+def test_the_status_of_vectors_is_a_line(fields: dict[str, Any], line: str) -> None:
     usual = {"encoder": "citewell", "text": "own+cited", "papers": 12288, "of": 31284, "complete": False, "at_work": False}
-    status = VectorStatus(**{**usual, **stands})
-    assert _of_vectors(status) == f"citewell ({TEXT_LABELS[status.text]}): {says}"
+    status = VectorStatus(**{**usual, **fields})
+    assert _of_vectors(status) == f"citewell ({TEXT_LABELS[status.text]}): {line}"
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ def _stop(server: subprocess.Popen[str]) -> None:
 
 
 def merge_toml(text: str, additions: str) -> str:
-    """A TOML file with the lines of `additions` below the headings that they stand under; new headings go to the end."""
+    """A TOML file with the lines of `additions` below their headings; new headings go to the end."""
     for section in re.split(r"^(?=\[)", additions, flags=re.MULTILINE):
         heading, _, lines = section.strip().partition("\n")
         if heading and f"{heading}\n" in text:

@@ -38,7 +38,7 @@ HOSTILE = r"""{ [ \a[ $ \iffalse~ \begin{verbatim} \begin{x} ` <!-- * @a~ [@a] \
 
 
 def consistent(draft: Draft, text: str) -> None:
-    """Every place is exact, and inside the one that holds it."""
+    """Every place is exact, and inside the place of its parent."""
     assert draft.sources[""] == text
     for citation in draft.citations:
         written = text[citation.place.begin : citation.place.end]
@@ -80,14 +80,14 @@ def test_any_text(text: str, format: str) -> None:
 @pytest.mark.parametrize("format", ["latex", "markdown", "text"])
 @pytest.mark.parametrize("piece", [*(piece.replace("~", " ") for piece in HOSTILE), " ", "\n", "```a\n"])
 def test_no_text_takes_long(format: str, piece: str) -> None:
-    """Forty thousand characters of anything; what is not linear in them would take minutes."""
+    """Forty thousand characters of any kind; a reader that is not linear would take minutes."""
     text = piece * (40_000 // len(piece))
     begun = time.process_time()
     consistent(parse(text, format), text)
     assert time.process_time() - begun < 10
 
 
-def test_a_citation_leaves_the_words_round_it() -> None:
+def test_a_citation_keeps_the_words_around_it() -> None:
     for format, mark in (("latex", "\\cite{k}"), ("markdown", "[@k]")):
         draft = parse(f"One word {mark} two words. A next one.", format)
         assert [sentence.text for sentence in draft.paragraphs[0].sentences] == [

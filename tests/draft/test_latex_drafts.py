@@ -62,7 +62,7 @@ def test_macros_that_would_fill_the_memory_are_left_alone() -> None:
     tracemalloc.stop()
     assert [citation.keys for citation in draft.citations] == [["reis"]]
     assert most < 50_000_000
-    # A macro round all of a long document is none of those.
+    # A macro around all of a long document is not one of those.
     words = "Boats are counted. " * 40_000
     draft = parse(f"\\newcommand\\all[1]{{#1}} \\begin{{document}} \\all{{{words} \\cite{{reis}}}} \\end{{document}}", "latex")
     assert [citation.keys for citation in draft.citations] == [["reis"]]
@@ -145,7 +145,7 @@ def test_encodings(tmp_path: Path, encoding: str) -> None:
     assert citations(read(tmp_path / "d.tex")) == [("\\cite{ü}", ["ü"])]
 
 
-def test_the_look_of_a_text_says_its_format() -> None:
+def test_the_format_is_recognised_from_the_text() -> None:
     assert detect_format("Plain words about costs.") == "text"
     assert (
         detect_format("Words \\citep{a} more")
@@ -158,7 +158,7 @@ def test_the_look_of_a_text_says_its_format() -> None:
     )
 
 
-def test_citation_macros_that_hold_their_keys_elsewhere_than_citation_commands_do() -> None:
+def test_citation_macros_with_keys_in_another_argument() -> None:
     draft = parse(
         r"""\newcommand{\citebert}{\cite{bert}} \newcommand{\citenote}[2]{\cite[#2]{#1}}
 \newcommand{\citesmith}[1]{\cite[#1]{smith}}

@@ -1,7 +1,7 @@
 """Manuscripts of many styles: every citation and every gap is found at its place, and nothing else.
 
-Beside each manuscript ``expected.txt`` lists them in reading order, one a line: file and line, what is written there (with its
-line ends as blanks), and the keys, or ``gap`` and what the author noted. The two Word files are made here.
+``expected.txt`` next to each manuscript lists them in reading order, one per line: file and line, the source text (line ends as
+blanks), and the keys, or ``gap`` and the author's note. The two Word files are made here.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ FILES = {
 DECOYS = (
     "not-this-one hidden typed afterwards dropped trailing not-a-citation not-here nor-here fenced inside signs user".split()
 )
-"""Keys that stand in comments, code, and behind the end."""
+"""Keys in comments, in code, and after the end."""
 LEFT_OUT = r"\\(?:cite|begin|section|footnote|emph|caption)|\[@|<!--|```|[{}]"
-"""What no reader wants to see in readable text."""
+"""Markup that must not be in readable text."""
 
 
 def written(draft: Draft, place: Place) -> str:
     return draft.sources[place.file][place.begin : place.end]
 
 
-def found(draft: Draft, name: str) -> list[str]:
+def citation_lines(draft: Draft, name: str) -> list[str]:
     """The citations of a draft as ``expected.txt`` has them."""
     return [
         f"{citation.place.file or name}:{citation.place.line}\t{' '.join(written(draft, citation.place).split())}\t"
@@ -56,13 +56,13 @@ def test_every_citation_and_gap_is_found_at_its_place(style: str) -> None:
     draft = read(FOLDER / style / FILES[style])
     head, *expected = (FOLDER / style / "expected.txt").read_text("utf-8").splitlines()
     assert "\t".join((draft.format, draft.title, "; ".join(draft.authors), draft.abstract)) == head
-    assert found(draft, FILES[style]) == expected
+    assert citation_lines(draft, FILES[style]) == expected
     assert not {key for citation in draft.citations for key in citation.keys} & set(DECOYS)
 
 
 @pytest.mark.parametrize("style", FILES)
 def test_the_text_is_made_of_its_places(style: str) -> None:
-    """Cut out of the source and read alone, each sentence says what it said; put back, the source is what it was."""
+    """A sentence cut out of the source and parsed alone has the same text; put back together, the source is unchanged."""
     draft = read(FOLDER / style / FILES[style])
     for name, source in draft.sources.items():
         places = [each.place for every in draft.paragraphs for each in every.sentences if each.place.file == name]
@@ -81,7 +81,7 @@ def test_the_text_is_made_of_its_places(style: str) -> None:
         for sentence in every.sentences:
             alone = written(draft, sentence.place)
             if draft.format == "text" or "\\begin" in alone or "\n>" in alone or alone.count("$") % 2:
-                continue  # it has no marks, or its marks begin before it or end behind it
+                continue  # it has no markup, or markup that begins before it or ends after it
             again = parse(f"{macros}\n\n{alone}", draft.format)
             assert again.paragraphs and " ".join(again.paragraphs[0].text.split()) == sentence.text
 
@@ -135,7 +135,7 @@ def test_word_files_of_two_kinds(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(data)
         draft = read(tmp_path / name)
         assert (draft.format, draft.title) == ("docx", "On Trees")
-        assert found(draft, name) == lines
+        assert citation_lines(draft, name) == lines
 
 
 def test_invisible_text_is_left_out() -> None:

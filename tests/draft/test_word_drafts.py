@@ -120,8 +120,8 @@ def test_the_markdown_of_a_word_file_can_be_read_again(tmp_path: Path) -> None:
     assert (again.title, again.citations, again.paragraphs) == (draft.title, draft.citations, draft.paragraphs)
 
 
-def test_notes_that_name_each_other_come_to_an_end(tmp_path: Path) -> None:
-    """Forty notes, each of which names the next one twice, would be a million million."""
+def test_notes_that_refer_to_each_other_are_read_once(tmp_path: Path) -> None:
+    """Forty notes that each refer twice to the next would expand to 10¹²."""
     notes = {
         number: paragraph(f"Note {number}", word.footnote(number + 1), word.footnote(number + 1)) for number in range(2, 42)
     }
@@ -155,6 +155,6 @@ def test_an_abstract_may_have_paragraphs(tmp_path: Path, blocks: list[str]) -> N
 
 
 def test_text_that_looks_like_markdown_stays_text(tmp_path: Path) -> None:
-    said = ["1. typed by hand.", "12) too.", "Table: of boats.", "- a dash.", "a <!-- sign -->."]
-    draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), *map(paragraph, said)))
-    assert [each.text for each in draft.paragraphs] == said
+    texts = ["1. typed by hand.", "12) too.", "Table: of boats.", "- a dash.", "a <!-- sign -->."]
+    draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), *map(paragraph, texts)))
+    assert [each.text for each in draft.paragraphs] == texts

@@ -23,14 +23,14 @@ def paragraph(*inside: str, style: str = "", item: bool = False) -> str:
 
 
 def field(instruction: str, shown: str) -> str:
-    """A field in three parts, its instruction cut in two as Word likes to."""
+    """A field in three parts, its instruction split in two, as Word often does."""
     half = len(instruction) // 2
-    told = "".join(
+    instructions = "".join(
         f'<w:r><w:instrText xml:space="preserve">{escape(each)}</w:instrText></w:r>'
         for each in (instruction[:half], instruction[half:])
     )
     begin, separate, end = (f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end"))
-    return f"{begin}{told}{separate}{run(shown)}{end}"
+    return f"{begin}{instructions}{separate}{run(shown)}{end}"
 
 
 def zotero(shown: str, *items: dict[str, object], program: str = "ZOTERO_ITEM ") -> str:
@@ -67,11 +67,11 @@ def docx(
         "word/styles.xml": f"<w:styles {_NAMESPACES}>{styles}</w:styles>",
     }
     if comments:
-        said = "".join(f'<w:comment w:id="{at}">{paragraph(text)}</w:comment>' for at, text in comments.items())
-        parts["word/comments.xml"] = f"<w:comments {_NAMESPACES}>{said}</w:comments>"
+        elements = "".join(f'<w:comment w:id="{at}">{paragraph(text)}</w:comment>' for at, text in comments.items())
+        parts["word/comments.xml"] = f"<w:comments {_NAMESPACES}>{elements}</w:comments>"
     if footnotes:
-        said = "".join(f'<w:footnote w:id="{at}">{text}</w:footnote>' for at, text in footnotes.items())
-        parts["word/footnotes.xml"] = f"<w:footnotes {_NAMESPACES}>{said}</w:footnotes>"
+        elements = "".join(f'<w:footnote w:id="{at}">{text}</w:footnote>' for at, text in footnotes.items())
+        parts["word/footnotes.xml"] = f"<w:footnotes {_NAMESPACES}>{elements}</w:footnotes>"
     if sources:
         parts["customXml/item1.xml"] = f"<b:Sources {_SOURCES}>{sources}</b:Sources>"
     out = io.BytesIO()

@@ -91,7 +91,7 @@ def test_a_set_can_be_added_to_a_library_and_cut_again(tmp_path: Path) -> None:
         assert (tmp_path / "second" / file).read_bytes() == (tmp_path / "set" / file).read_bytes()
 
 
-def test_everything_that_the_format_has_a_place_for_is_kept(tmp_path: Path) -> None:
+def test_every_field_of_the_format_is_written(tmp_path: Path) -> None:
     full = paper("full", 2005, "gulls")
     full.ids.append("doi:10.1000/full")
     full.date, full.venue, full.keywords = "2005-05-17", "Harbours", ["birds"]
@@ -145,7 +145,7 @@ def test_only_citing_papers_in_one_round(tmp_path: Path) -> None:
     made = make(library(tmp_path / "library", records), tmp_path / "set", "s", citing_only=True)
     result = contents(tmp_path / "set")
     assert set(result) == {f"{letter}{year}" for letter in "cd" for year in (2001, 2002, 2003)}
-    # Who cited the old paper alone stays, and cites nothing now.
+    # A paper that cited only the old one stays, now without references.
     assert result["c2001"] == [] and result["d2001"] == ["s:c2001"]
     assert made.left_out.papers_without_link == 1
     with pytest.raises(CitewellError, match="leave out --citing-only"):
@@ -219,7 +219,7 @@ def test_fewer_than_three_years_are_an_error(tmp_path: Path) -> None:
 # -- what goes wrong ------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_that_holds_something_is_not_touched(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_empty_is_left_unchanged(tmp_path: Path) -> None:
     source = library(tmp_path / "library", harbour())
     (tmp_path / "set").mkdir()
     make(source, tmp_path / "set", "s")

@@ -63,14 +63,14 @@ def test_first_sentences_and_other_years_do_not_count(tmp_path: Path) -> None:
         {"id": "b", "citing": "p2020-1", "cited": ["p2016-1"], "topic_sentence": "Gulls are counted too.", "text": TEXT},
     ]  # fmt: skip
     dataset = DataSet.open(made.write(tmp_path / "set"))
-    (passage,) = labelled_paragraphs(dataset, [2019])
-    assert passage.judged.tolist() == [False, True, True]
-    assert passage.cites.tolist() == [False, True, False]
-    assert (passage.block.section, passage.year) == ("Introduction", 2019)
-    cites, scores = score_blocks(load(), [passage])
+    (labelled,) = labelled_paragraphs(dataset, [2019])
+    assert labelled.judged.tolist() == [False, True, True]
+    assert labelled.cites.tolist() == [False, True, False]
+    assert (labelled.block.section, labelled.year) == ("Introduction", 2019)
+    cites, scores = score_blocks(load(), [labelled])
     assert cites.tolist() == [True, False]
     assert scores[0] > scores[1]
-    assert count_cues([passage]).tolist() == [1.0, 0.0]
+    assert count_cues([labelled]).tolist() == [1.0, 0.0]
 
 
 def test_a_passage_without_sentences() -> None:

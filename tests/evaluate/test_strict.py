@@ -101,7 +101,7 @@ def future_context(made: SmallSet) -> None:
 
 
 def context_of_nobody(made: SmallSet) -> None:
-    """A context whose citing paper the set does not have, so that nobody knows when it was written."""
+    """A context whose citing paper is not in the set, so its date is unknown."""
     query, relevant = made.papers[-1], relevant_paper(made)
     made.contexts.append(
         {"id": "planted", "citing": "unknown", "cited": [relevant["id"]], "text": f"{query['title']} TARGETCIT"}
@@ -123,7 +123,7 @@ def preprint_links(made: SmallSet) -> None:
 
 
 def with_preprint(made: SmallSet) -> None:
-    """The same preprint without what it says of the relevant paper."""
+    """The same preprint without its context for the relevant paper."""
     query = made.papers[-1]
     made.paper("p2019-3").update(title=query["title"], authors=query["authors"])
 
@@ -340,7 +340,7 @@ def test_a_set_with_overlapping_years_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("date", "until"), [(2020_0000, 2020_9999), (2020_0500, 2020_0599), (2020_0517, 2020_0517)], ids=["year", "month", "day"]
 )
-def test_a_query_sees_until_the_end_of_what_is_known_of_its_date(date: int, until: int) -> None:
+def test_a_query_sees_papers_up_to_the_end_of_its_known_date(date: int, until: int) -> None:
     assert query_date(date) == until
 
 

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return small_set().write(tmp_path / "set")
 
 
-def test_every_point_is_what_an_evaluation_of_it_says(folder: Path) -> None:
+def test_every_point_equals_its_evaluation(folder: Path) -> None:
     evaluation = Evaluation(folder, "local", "dev")
     tuned = tune(evaluation, "bm25", {"k1": [0.0, 1.2], "b": [0.0, 0.75, 1.0]}, "RR")
     assert [point.settings for point in tuned.points][:2] == [{"k1": 0.0, "b": 0.0}, {"k1": 0.0, "b": 0.75}]
@@ -57,7 +57,7 @@ def test_grids_are_read_as_written() -> None:
             parse_grid(wrong)
 
 
-def test_pipelines_within_a_pipeline_are_told_by_name() -> None:
+def test_pipelines_within_a_pipeline_are_given_by_name() -> None:
     fused = pipeline("linked-fusion", of=["bm25", "dense"]).stages[0]
     assert isinstance(fused, ReciprocalRank) and fused.of == (pipeline("bm25"), pipeline("dense"))
     learned = pipeline("learned", also="bm25").stages[0]

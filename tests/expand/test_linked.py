@@ -1,4 +1,4 @@
-"""Papers by citation alone: the reasons name the paper that led there."""
+"""Papers retrieved by citations only: the reasons name the linking paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citewell.ranking.request import Request
 
 @pytest.fixture
 def made(tmp_path: Path) -> Library:
-    """`a` and `b` both cite `x` and `y`; `c` cites `y` alone."""
+    """`a` and `b` both cite `x` and `y`; `c` cites only `y`."""
     cites = {"x": "", "y": "", "a": "xy", "b": "xy", "c": "y"}
     library = Library(tmp_path)
     library.take(
@@ -30,8 +30,8 @@ def made(tmp_path: Path) -> Library:
     return library
 
 
-def found(library: Library, kind: str, start: str, **query: list[str]) -> dict[str, str]:
-    """What is reached from one paper, and why."""
+def linked(library: Library, kind: str, start: str, **query: list[str]) -> dict[str, str]:
+    """The papers linked to one paper, with their reasons."""
     request = Request(LocalCollection(library), Query("global", **query))  # type: ignore[arg-type]
     first = np.array([library.store.find(f"doi:10.1/{start}")], np.int64)
     stage = Links(link=kind)
@@ -41,20 +41,20 @@ def found(library: Library, kind: str, start: str, **query: list[str]) -> dict[s
     return {library.store.papers([num])[num].id: " ".join(reason.text for reason in reasons.get(num, [])) for num in papers}
 
 
-def test_what_a_paper_cites(made: Library) -> None:
-    assert found(made, "references", "c") == {"y": "Cited by “Of c”, a top match."}
-    several = found(made, "references", "a", known=["doi:10.1/c", "doi:10.1/b"])
+def test_references_of_a_paper(made: Library) -> None:
+    assert linked(made, "references", "c") == {"y": "Cited by “Of c”, a top match."}
+    several = linked(made, "references", "a", known=["doi:10.1/c", "doi:10.1/b"])
     assert several["y"] == "Cited by “Of c”, which you cite, and by 2 more."
 
 
-def test_what_is_cited_with_it(made: Library) -> None:
-    reasons = found(made, "co-citation", "x")
+def test_papers_co_cited_with_a_paper(made: Library) -> None:
+    reasons = linked(made, "co-citation", "x")
     assert reasons["y"] == "Cited together with “Of x”, a top match (2 papers)."
     assert not reasons["x"], "a paper is not co-cited with itself"
 
 
-def test_what_cites_the_same(made: Library) -> None:
-    reasons = found(made, "coupling", "c")
+def test_papers_coupled_with_a_paper(made: Library) -> None:
+    reasons = linked(made, "coupling", "c")
     assert reasons["a"] == "Cites 1 paper that “Of c”, a top match, cites too."
 
 

@@ -1,4 +1,4 @@
-"""Navigation and its relatives against the definitions, written out slowly."""
+"""Navigation and link expansion, compared with slow implementations of their definitions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Index:
 
 
 class Scores:
-    """Says that a paper is the better the higher its number."""
+    """Scores a paper by its number."""
 
     def score(self, request: Request, papers: np.ndarray) -> np.ndarray:
         return papers.astype(np.float32)
@@ -65,15 +65,15 @@ def ranking(papers: list[int]) -> Ranking:
 def test_the_union_is_that_of_the_study(
     edges: set[tuple[int, int]], order: list[int], seeds: int, total: int, forbidden: set[int]
 ) -> None:
-    found = Navigate(Scores(), (seeds,), total).rerank(request(edges, forbidden), ranking(order))
+    union_ranking = Navigate(Scores(), (seeds,), total).rerank(request(edges, forbidden), ranking(order))
     best = order[:seeds]
     union = list(best)
-    # The references of the best ones come first, so that those of the lowest-ranked are what does not fit any more.
+    # The references of the top papers come first, so those of the lowest-ranked seeds are cut off.
     for paper in best:
         for cited in sorted(cited for citing, cited in edges if citing == paper):
             if cited not in union and cited not in forbidden and len(union) < max(total, len(best)):
                 union.append(cited)
-    assert found.papers.tolist() == sorted(union, reverse=True)[:total]
+    assert union_ranking.papers.tolist() == sorted(union, reverse=True)[:total]
 
 
 def test_rounds_start_from_where_the_last_one_ended() -> None:
@@ -82,7 +82,7 @@ def test_rounds_start_from_where_the_last_one_ended() -> None:
         assert set(Navigate(Scores(), rounds).rerank(request(edges, set()), ranking([1, 2])).papers.tolist()) == reached
 
 
-def test_votes_lift_what_many_of_the_best_cite() -> None:
+def test_votes_rank_papers_that_many_top_papers_cite_higher() -> None:
     edges = {(1, 5), (2, 5), (3, 5), (1, 6)}
     plain = Navigate(Scores(), (3,)).rerank(request(edges, set()), ranking([1, 2, 3])).papers.tolist()
     voted = Navigate(Scores(), (3,), votes=2.0).rerank(request(edges, set()), ranking([1, 2, 3])).papers.tolist()
@@ -92,18 +92,18 @@ def test_votes_lift_what_many_of_the_best_cite() -> None:
 @settings(deadline=None)
 @given(EDGES, st.permutations(range(1, 9)), st.sampled_from(["co-citation", "coupling"]))
 def test_links_are_counted_as_defined(edges: set[tuple[int, int]], order: list[int], kind: str) -> None:
-    found = Links(kind, seeds=5).rerank(request(edges, {12}), ranking(order))
+    linked = Links(kind, seeds=5).rerank(request(edges, {12}), ranking(order))
     if kind == "coupling":
         edges = {(cited, citing) for citing, cited in edges}
-    nearness: Counter[int] = Counter()
+    proximity: Counter[int] = Counter()
     for place, paper in enumerate(order[:5]):
         for between in {citing for citing, cited in edges if cited == paper}:
             for other in {cited for citing, cited in edges if citing == between}:
-                nearness[other] += 1 / math.log2(place + 2)
+                proximity[other] += 1 / math.log2(place + 2)
     degree = Counter(cited for _, cited in edges)
-    expected = {paper: value / math.sqrt(1 + degree[paper]) for paper, value in nearness.items() if paper != 12}
-    assert dict(zip(found.papers.tolist(), found.scores.tolist(), strict=True)) == pytest.approx(expected)
-    assert list(found.scores) == sorted(found.scores, reverse=True)
+    expected = {paper: value / math.sqrt(1 + degree[paper]) for paper, value in proximity.items() if paper != 12}
+    assert dict(zip(linked.papers.tolist(), linked.scores.tolist(), strict=True)) == pytest.approx(expected)
+    assert list(linked.scores) == sorted(linked.scores, reverse=True)
 
 
 def test_the_best_may_count_by_their_scores() -> None:
@@ -115,7 +115,7 @@ def test_the_best_may_count_by_their_scores() -> None:
     assert by_score.scores.tolist() == pytest.approx([1 / math.sqrt(2), 0.3 / 2])
 
 
-def test_a_paper_that_was_reached_by_a_citation_says_by_which(tmp_path: Path) -> None:
+def test_the_reason_names_the_citation_that_led_to_a_paper(tmp_path: Path) -> None:
     records = [
         {"id": "gulls", "title": "Gulls over the harbour", "year": 2015, "references": ["wings"]},
         {"id": "more", "title": "More gulls over the harbour", "year": 2016, "references": ["wings"]},
@@ -124,8 +124,8 @@ def test_a_paper_that_was_reached_by_a_citation_says_by_which(tmp_path: Path) ->
     (tmp_path / "papers.jsonl").write_text("\n".join(map(json.dumps, records)))
     library = Library(tmp_path / "library")
     library.add([tmp_path / "papers.jsonl"])
-    found = {each.paper.id: each for each in suggest(library, Query(title="gulls over the harbour"), "navigate")}
-    path = next(reason for reason in found["wings"].reasons if reason.kind == "path")
+    suggestions = {each.paper.id: each for each in suggest(library, Query(title="gulls over the harbour"), "navigate")}
+    path = next(reason for reason in suggestions["wings"].reasons if reason.kind == "path")
     assert path.text == "Cited by “Gulls over the harbour” and “More gulls over the harbour”, among the top matches."
     assert path.data == ["gulls", "more"]
     later = suggest(library, Query(title="gulls over the harbour", before=1990), "navigate")

@@ -18,7 +18,7 @@ KEYS = ("OPENALEX_API_KEY", "S2_API_KEY", "NCBI_API_KEY", "CROSSREF_PLUS_TOKEN",
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests, their keys stay out of them."""
+    """The tests do not use the keys of the user who runs them."""
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
 

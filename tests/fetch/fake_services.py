@@ -21,7 +21,7 @@ ROOTS = {"openalex": "openalex", "semantic_scholar": "s2", "crossref": "crossref
 
 
 class Services:
-    """The server, what it has been asked, and what it will do wrong."""
+    """The server, the requests it received, and the errors it will make."""
 
     def __init__(self, papers: int = 250) -> None:
         self.papers = papers
@@ -48,7 +48,7 @@ class Services:
 
         class Server(ThreadingHTTPServer):
             def handle_error(self, request: Any, client_address: Any) -> None:
-                if not isinstance(sys.exc_info()[1], ConnectionError):  # a client that was killed is no news
+                if not isinstance(sys.exc_info()[1], ConnectionError):  # a killed client is expected
                     super().handle_error(request, client_address)
 
         self._server = Server(("127.0.0.1", 0), Handler)
@@ -112,8 +112,8 @@ class Services:
         numbers = list(range(self.papers))
         for field in ("doi", "openalex", "pmid"):
             if field in filters:
-                asked = [value.rpartition("/")[2].lstrip("W") for value in filters[field].split("|")]
-                numbers = [int(value) for value in asked if value.isdigit() and int(value) < self.papers]
+                names = [value.rpartition("/")[2].lstrip("W") for value in filters[field].split("|")]
+                numbers = [int(value) for value in names if value.isdigit() and int(value) < self.papers]
         size, cursor = int(given.get("per_page", "25")), given.get("cursor", "")
         if not cursor:
             return as_json({"meta": {"count": len(numbers)}, "results": [self.openalex_work(n) for n in numbers[:size]]})
@@ -145,10 +145,10 @@ class Services:
 
     def _semantic_scholar(self, path: str, given: dict[str, str], body: bytes) -> Reply:
         if path == "/paper/batch":
-            asked = json.loads(body)["ids"]
-            if len(asked) > 500:
+            names = json.loads(body)["ids"]
+            if len(names) > 500:
                 return as_json({"error": "At most 500"}, 400)
-            return as_json([self._s2_paper(name) for name in asked])
+            return as_json([self._s2_paper(name) for name in names])
         if path == "/paper/search/bulk":
             at = int(given.get("token", "0"))
             data = [{"paperId": f"{n:040x}"} for n in range(at, min(at + 1000, self.papers))]
@@ -293,8 +293,8 @@ class Services:
         if path == "/users/0/groups":
             return paged([{"id": 77, "data": {"id": 77, "name": "Lab"}}], given)
         if path == "/users/0/collections":
-            shelves = [("AAAA1111", "Boats", False), ("BBBB2222", "Small ones", "AAAA1111"), ("CCCC3333", "Gulls", False)]
-            data = [{"key": key, "name": name, "parentCollection": parent} for key, name, parent in shelves]
+            collections = [("AAAA1111", "Boats", False), ("BBBB2222", "Small ones", "AAAA1111"), ("CCCC3333", "Gulls", False)]
+            data = [{"key": key, "name": name, "parentCollection": parent} for key, name, parent in collections]
             return paged([{"key": each["key"], "data": each} for each in data], given)
         if path == "/groups/77/collections":
             return paged([], given)

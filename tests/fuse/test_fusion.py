@@ -52,7 +52,7 @@ def test_reciprocal_ranks_are_summed(lists: list[list[int]]) -> None:
 
 @settings(deadline=None)
 @given(LISTS.filter(lambda lists: any(lists)))
-def test_the_expectation_of_the_semi_genetic_hybrid_is_what_many_draws_come_to(lists: list[list[int]]) -> None:
+def test_the_expectation_of_the_semi_genetic_hybrid_equals_the_mean_of_many_draws(lists: list[list[int]]) -> None:
     components = tuple(map(Fixed, lists))
     fitness: dict[int, float] = {}
     for papers in lists:
@@ -89,7 +89,7 @@ def test_weights_must_be_as_many_as_components(stage: Any) -> None:
         stage((Fixed([1]), Fixed([2])), weights=(1.0,)).retrieve(REQUEST)
 
 
-def test_nothing_found_is_an_empty_ranking() -> None:
+def test_empty_rankings_fuse_to_an_empty_ranking() -> None:
     for stage in (ReciprocalRank, WeightedSum, SemiGenetic):
         assert fused(stage((Fixed([]), Fixed([])))) == {}
 

@@ -19,7 +19,7 @@ TABLES = ("papers", "ids", "citations", "waiting", "contexts", "targets", "parke
 
 @contextmanager
 def store(folder: Path) -> Iterator[sqlite3.Connection]:
-    """A new store, or one that is there, open for writing."""
+    """A new or existing store, open for writing."""
     folder.mkdir(exist_ok=True)
     db = schema.create(folder)
     # The tests that cut the power have their own files; here a sync would only cost time.
@@ -31,7 +31,7 @@ def store(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def take(db: sqlite3.Connection, *batches: Sequence[Paper | Context]) -> list[int]:
-    """Take in batches, a transaction each; returns how many papers of each were new."""
+    """Store batches, a transaction each; returns the number of new papers in each."""
     intake = Intake(db)
     counts = []
     for batch in batches:
@@ -51,7 +51,7 @@ def write_jsonl(path: Path, records: Iterable[dict[str, Any]]) -> Path:
 
 
 def memory() -> str | None:
-    """Where files are quick."""
+    """A folder on a fast file system."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 

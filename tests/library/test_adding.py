@@ -60,7 +60,7 @@ def test_ids_of_two_data_sets_do_not_collide(library: Library, tmp_path: Path) -
     assert library.paper("7").title == "Apples", "the first keeps the short name"
 
 
-def test_distractors_come_only_when_asked_for(library: Library, tmp_path: Path) -> None:
+def test_distractors_are_added_only_on_request(library: Library, tmp_path: Path) -> None:
     folder = data_set(tmp_path / "a", "first", "Apples")
     assert library.add([folder]).papers == 2
     assert library.add([folder], distractors=True).new_papers == 1
@@ -86,7 +86,7 @@ def test_a_bad_line_costs_one_record(library: Library, tmp_path: Path) -> None:
     assert [(problem.file, problem.line) for problem in outcome.problems] == [(str(path), 2)]
 
 
-def test_a_file_that_is_not_there_is_said_before_anything_is_done(library: Library, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_before_anything_is_added(library: Library, tmp_path: Path) -> None:
     with pytest.raises(CitewellError, match="does not exist"):
         library.add([lines(tmp_path / "one.jsonl", {"id": "x1", "title": "One"}), tmp_path / "two.jsonl"])
     assert not library.folder.exists()
@@ -159,7 +159,9 @@ def test_progress_reports_the_bytes_read_and_the_papers_indexed(
     assert progress.calls[-2:] == [("start", "indexing", 6, "papers"), ("advance", 6)]
 
 
-def test_an_add_goes_on_behind_what_was_committed(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_add_continues_after_the_last_commit(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("citewell.library.add._BATCH_RECORDS", 10)
     path = tmp_path / "papers.jsonl.gz"
     lines(path, *({"id": f"p{number}", "title": f"Title {number}"} for number in range(35)))
@@ -218,7 +220,7 @@ def test_a_gzip_that_ends_too_early_gives_what_it_has(library: Library, tmp_path
     assert len(library) == outcome.papers
 
 
-def test_what_is_no_file_is_skipped(library: Library, tmp_path: Path) -> None:
+def test_anything_but_a_file_is_skipped(library: Library, tmp_path: Path) -> None:
     dump = tmp_path / "dump"
     dump.mkdir()
     (dump / "a.jsonl").symlink_to(tmp_path / "nowhere")
@@ -247,8 +249,8 @@ def test_a_data_set_may_have_any_name(library: Library, tmp_path: Path, name: st
     assert library.check().sound
 
 
-def test_folders_may_go_while_their_size_is_told(tmp_path: Path) -> None:
-    """As those of a server's jobs do."""
+def test_folders_may_disappear_while_their_size_is_computed(tmp_path: Path) -> None:
+    """As the folders of a server's jobs do."""
     with Library(tmp_path / "library") as library:
         library.take([])
         stop = threading.Event()

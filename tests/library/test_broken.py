@@ -1,4 +1,4 @@
-"""Disks fill, files are cut short, folders are not ours: one clear line each, and what was committed stays readable."""
+"""Full disks, truncated files and missing permissions: one clear line each, and committed papers stay readable."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def segment(library: Library) -> Path:
     return next((library.folder / "index").glob("own-*.seg"))
 
 
-def test_a_second_writer_is_told_who_holds_the_library(library: Library, tmp_path: Path) -> None:
+def test_a_second_writer_gets_the_process_that_has_the_lock(library: Library, tmp_path: Path) -> None:
     holder = subprocess.Popen(
         [
             sys.executable,
             "-c",
             "import sys, time; from citewell.library.lock import writing; from pathlib import Path\n"
-            "with writing(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)",
+            "with writing(Path(sys.argv[1])): print('locked', flush=True); time.sleep(60)",
             str(library.folder),
         ],
         stdout=subprocess.PIPE,
@@ -86,7 +86,7 @@ def test_a_truncated_segment_is_named_and_mended(library: Library) -> None:
     assert suggest(library, Query(title="number7"))
 
 
-def test_a_flipped_byte_is_found(library: Library) -> None:
+def test_check_detects_a_flipped_byte(library: Library) -> None:
     path = segment(library)
     content = bytearray(path.read_bytes())
     content[-20] ^= 0xFF
@@ -107,13 +107,13 @@ def test_a_damaged_manifest_is_mended(library: Library, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("lost", ["index", "index/manifest.json"])
-def test_a_lost_index_is_said_and_mended(library: Library, tmp_path: Path, lost: str) -> None:
+def test_a_missing_index_is_reported_and_rebuilt(library: Library, tmp_path: Path, lost: str) -> None:
     subprocess.run(["rm", "-r", str(library.folder / lost)], check=True)
     answer = citewell("suggest", "--title", "number7", "--library", library.folder)
     assert answer.returncode == 0 and answer.stderr.count("\n") == 1 and "rebuild" in answer.stderr
     assert any("missing" in line for line in library.check().index)
     library.add([write(tmp_path / "one.jsonl", 1, first=9000)])
-    assert library.check().sound, "a writer that finds no index makes it anew"
+    assert library.check().sound, "a writer that finds no index builds it again"
     assert suggest(library, Query(title="number7"))
 
 
@@ -159,7 +159,7 @@ def test_a_store_that_is_no_database_is_one_line(command: list[str], tmp_path: P
     assert "library.sqlite" in failed.stderr or str(tmp_path) in failed.stderr
 
 
-def test_a_store_with_a_hole_in_it_is_said_to_be_damaged(library: Library) -> None:
+def test_a_store_with_blank_pages_is_reported_as_damaged(library: Library) -> None:
     library.close()
     path = library.folder / "library.sqlite"
     content = bytearray(path.read_bytes())
@@ -174,7 +174,7 @@ def test_a_store_with_a_hole_in_it_is_said_to_be_damaged(library: Library) -> No
         assert "Traceback" not in answer.stderr and answer.stderr.count("\n") <= 1
 
 
-def test_a_library_whose_making_was_killed_at_once_can_be_made_again(tmp_path: Path) -> None:
+def test_a_library_killed_during_its_creation_can_be_created_again(tmp_path: Path) -> None:
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "library.sqlite").touch()
     checked = citewell("library", "check", "--library", tmp_path / "library")
@@ -212,7 +212,7 @@ def test_a_read_only_folder_can_be_read_but_not_written(read_only: Path, tmp_pat
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else")
 def test_another_user_reads_what_a_killed_writer_has_committed(library: Library, tmp_path: Path) -> None:
-    """What was committed last is still in SQLite's log, and the folder is not ours to put it in order."""
+    """The last commit is still in SQLite's log, and the reader may not write to the folder."""
     folder = Path(tempfile.mkdtemp())
     subprocess.run(["cp", "-r", f"{library.folder}/.", str(folder)], check=True)
     killed = (
@@ -235,7 +235,7 @@ def test_another_user_reads_what_a_killed_writer_has_committed(library: Library,
 
 
 def as_a_stranger(*commands: list[str], library: Path, known: Path) -> list[str]:
-    """Exit status and output of commands run by a user who owns nothing.
+    """Exit status and output of commands run by a user without permissions.
 
     That user may not be able to read our Python; so each command is run on a `known` library first, to load what it needs.
     """
@@ -303,7 +303,7 @@ def test_readers_see_the_last_commit_while_a_writer_is_at_work(library: Library,
     assert len(Library(library.folder)) == 20_300
 
 
-def test_what_cannot_be_found_is_not_removed(library: Library) -> None:
+def test_nothing_is_removed_when_a_paper_is_unknown(library: Library) -> None:
     with pytest.raises(CitewellError, match="nothing was removed"):
         library.remove(["p1", "nobody"])
     assert len(library) == 300

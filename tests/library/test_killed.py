@@ -35,7 +35,7 @@ DRIVER = f"{SMALL}Library(sys.argv[1]).add(sys.argv[2:])"
 
 
 def contents(folder: Path) -> dict[str, list[tuple[object, ...]]]:
-    """What a library says, without the numbers that it happens to use."""
+    """The contents of a library, without its internal numbers."""
     with Library(folder) as library:
         db = library.store.db
         return {
@@ -103,7 +103,7 @@ def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
         adding = start(folder, source)
         time.sleep(chance.uniform(0.05, 0.7) * duration)
         before = committed(folder)
-        # Its worker lives on until it has something to say.
+        # Its worker process runs on until it sends its next result.
         os.kill(adding.pid, signal.SIGKILL)
         killed = adding.wait() == -signal.SIGKILL
         if not before:
@@ -122,7 +122,7 @@ def test_nothing_committed_is_lost(source: Path, tmp_path: Path) -> None:
     assert contents(folder) == expected
 
 
-def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
+def test_an_interrupted_add_resumes_where_it_stopped(source: Path, tmp_path: Path) -> None:
     adding = start(tmp_path / "library", source)
     while len(committed(tmp_path / "library")) < 400:
         assert adding.poll() is None, "it ended by itself"
@@ -141,8 +141,8 @@ def test_an_interrupted_add_goes_on_where_it_was(source: Path, tmp_path: Path) -
 def test_an_interrupt_at_the_keyboard_is_one_line(source: Path, tmp_path: Path) -> None:
     folder = tmp_path / "library"
     # Tests that run in the background inherit that SIGINT is ignored; at a keyboard it is not.
-    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-    command = f"{heard}{SMALL}from citewell.cli.main import main; main()"
+    restore = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = f"{restore}{SMALL}from citewell.cli.main import main; main()"
     adding = subprocess.Popen(
         [sys.executable, "-c", command, "add", str(source), "--library", str(folder)],
         start_new_session=True,
@@ -152,14 +152,14 @@ def test_an_interrupt_at_the_keyboard_is_one_line(source: Path, tmp_path: Path) 
     while adding.poll() is None and len(committed(folder)) < 800:
         time.sleep(0.01)
     os.killpg(adding.pid, signal.SIGINT)
-    _, said = adding.communicate(timeout=30)
+    _, message = adding.communicate(timeout=30)
     assert adding.returncode == 130
-    assert said.strip() == "citewell: interrupted; committed papers stay in the library"
+    assert message.strip() == "citewell: interrupted; committed papers stay in the library"
     assert Library(folder).check().sound
 
 
-def kill_at(step: int, folder: Path, deed: Callable[[Library], object]) -> bool:
-    """Do something to a library in a child that is killed at its so many-th step in the file system; whether it was."""
+def kill_at(step: int, folder: Path, action: Callable[[Library], object]) -> bool:
+    """Run `action` on a library in a child process that is killed at this step in the file system; whether it was killed."""
     child = os.fork()
     if child == 0:
         left = step
@@ -172,7 +172,7 @@ def kill_at(step: int, folder: Path, deed: Callable[[Library], object]) -> bool:
                     os.kill(os.getpid(), signal.SIGKILL)
 
         sys.addaudithook(count)
-        deed(Library(folder))
+        action(Library(folder))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0
@@ -180,10 +180,10 @@ def kill_at(step: int, folder: Path, deed: Callable[[Library], object]) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("deed", ["add", "remove", "rebuild"])
+@pytest.mark.parametrize("action", ["add", "remove", "rebuild"])
 @pytest.mark.slow
-def test_killed_at_every_step_of_a_small_deed(
-    deed: str, tiny: Library, tiny_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_killed_at_every_step_of_a_small_change(
+    action: str, tiny: Library, tiny_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(indexer, "_STACK_HEIGHT", 2)
     more = tmp_path / "more.jsonl"
@@ -192,18 +192,18 @@ def test_killed_at_every_step_of_a_small_deed(
     tiny.add([tiny_file])
     assert len(list(tiny.folder.glob("index/own-*"))) == 2, "the next segment has them merged"
     tiny.close()
-    deeds: dict[str, Callable[[Library], object]] = {
+    actions: dict[str, Callable[[Library], object]] = {
         "add": lambda library: library.add([more]),
         "remove": lambda library: library.remove(["harbour"]),
         "rebuild": lambda library: library.rebuild(),
     }
-    deeds[deed](library := Library(shutil.copytree(tiny.folder, tmp_path / "done")))
+    actions[action](library := Library(shutil.copytree(tiny.folder, tmp_path / "done")))
     library.add([tiny_file, more])
     expected = contents(library.folder)
     for step in range(200):
         folder = tmp_path / f"killed {step}"
         shutil.copytree(tiny.folder, folder)
-        killed = kill_at(step, folder, deeds[deed])
+        killed = kill_at(step, folder, actions[action])
         verdict = Library(folder).check()
         assert verdict.sound, (step, verdict)
         Library(folder).add([tiny_file, more])

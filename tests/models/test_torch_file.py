@@ -1,4 +1,4 @@
-"""Weights of PyTorch, read without it."""
+"""Weights of PyTorch, read without PyTorch."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write(path: Path, tensors: dict[str, Any], storages: dict[str, bytes]) -> Pa
     return path
 
 
-def test_tensors_of_several_kinds_come_as_single_precision(tmp_path: Path) -> None:
+def test_tensors_of_several_types_are_read_as_single_precision(tmp_path: Path) -> None:
     single = np.arange(12, dtype="<f4")
     brain = (single.view("<u4") >> 16).astype("<u2")
     tensors = {
@@ -76,7 +76,7 @@ def test_tensors_of_several_kinds_come_as_single_precision(tmp_path: Path) -> No
     np.testing.assert_array_equal(read["brain"], single)
 
 
-def test_what_is_not_a_tensor_is_refused(tmp_path: Path) -> None:
+def test_other_objects_than_tensors_are_refused(tmp_path: Path) -> None:
     hostile = write(tmp_path / "hostile.bin", {"run": _Global("os", "system")}, {})
     with pytest.raises(CitewellError, match=r"contains os\.system"):
         read_torch_file(hostile)

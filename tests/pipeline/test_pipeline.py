@@ -26,7 +26,7 @@ def library(tmp_path: Path) -> Library:
     return library
 
 
-def found(library: Library, name: str, **query: object) -> list[str]:
+def suggested(library: Library, name: str, **query: object) -> list[str]:
     return [s.paper.id for s in suggest(library, Query(**query), name)]  # type: ignore[arg-type]
 
 
@@ -40,22 +40,22 @@ def test_reasons_name_words_and_citations(library: Library) -> None:
 
 
 def test_cited_contexts_find_what_own_text_does_not(library: Library) -> None:
-    assert found(library, "bm25", title="Gibbs sampling") == []
-    assert found(library, "bm25-contexts", title="Gibbs sampling") == ["lda"]
-    assert found(library, "bm25-citing", title="Gibbs sampling") == ["survey"]
+    assert suggested(library, "bm25", title="Gibbs sampling") == []
+    assert suggested(library, "bm25-contexts", title="Gibbs sampling") == ["lda"]
+    assert suggested(library, "bm25-citing", title="Gibbs sampling") == ["survey"]
 
 
 def test_the_query_form_is_a_parameter(library: Library) -> None:
     query = {"title": "rice", "abstract": "topic models"}
-    assert found(library, "bm25-title", **query) == ["other"]
-    assert set(found(library, "bm25", **query)) == {"other", "lda", "user", "survey"}
+    assert suggested(library, "bm25-title", **query) == ["other"]
+    assert set(suggested(library, "bm25", **query)) == {"other", "lda", "user", "survey"}
 
 
 def test_filters_are_masks(library: Library) -> None:
-    assert found(library, "bm25", title="models", before=2010) == ["lda"]
-    assert set(found(library, "bm25", title="models", since=2010)) == {"user", "survey"}
-    assert found(library, "bm25", title="models", venue="acl") == ["user"]
-    assert set(found(library, "bm25", title="models", exclude=["lda", "unknown"])) == {"user", "survey"}
+    assert suggested(library, "bm25", title="models", before=2010) == ["lda"]
+    assert set(suggested(library, "bm25", title="models", since=2010)) == {"user", "survey"}
+    assert suggested(library, "bm25", title="models", venue="acl") == ["user"]
+    assert set(suggested(library, "bm25", title="models", exclude=["lda", "unknown"])) == {"user", "survey"}
     before = suggest(library, Query(title="models"), "bm25")
     after = suggest(library, Query(title="models", since=2004), "bm25")
     assert [s.score for s in after] == [s.score for s in before if s.paper.id != "lda"], "a filter changes no score"
@@ -67,11 +67,11 @@ def test_filters_are_masks(library: Library) -> None:
 
 
 def test_a_removed_paper_is_not_suggested_even_by_an_old_reader(library: Library) -> None:
-    assert found(library, "bm25", title="rice") == ["other"]
+    assert suggested(library, "bm25", title="rice") == ["other"]
     index = library.index
     Library(library.folder).remove(["other"])
     library.index = index
-    assert found(library, "bm25", title="rice") == []
+    assert suggested(library, "bm25", title="rice") == []
 
 
 def test_overrides_replace_parameters() -> None:

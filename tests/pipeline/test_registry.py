@@ -1,4 +1,4 @@
-"""A user's own pipelines: what is wrong with a TOML file is said in one line."""
+"""A user's own pipelines: an error in a TOML file is one line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def stages(text: str, name: str = "mine") -> str:
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(toml: Path, text: str, message: str) -> None:
+def test_an_error_is_one_line(toml: Path, text: str, message: str) -> None:
     toml.write_text(text, encoding="utf-8")
     with pytest.raises(CitewellError, match=message) as error:
         pipeline("mine")

@@ -1,4 +1,4 @@
-"""docs/guides/add-a-reader.md, followed literally: every snippet of it runs, in a copy of the checkout and as a package."""
+"""docs/guides/add-a-reader.md, followed literally: all its code runs, in a copy of the checkout and as a package."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def commands(tmp_path: Path) -> str:
 
 
 def checkout(folder: Path) -> Path:
-    """A copy of the checkout in which files can be added; what is not touched is only linked."""
+    """A copy of the checkout in which files can be added; the other files are links."""
     package = folder / "checkout" / "citewell"
     package.mkdir(parents=True)
     for path in (ROOT / "citewell").iterdir():

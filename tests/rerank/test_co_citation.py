@@ -1,4 +1,4 @@
-"""CoCitation: what others cite together with the best of a ranking rises."""
+"""CoCitation: papers that are often co-cited with the top results rise."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def refined(stage: CoCitation, request: Request) -> list[str]:
     return [records[number].id for number in result.papers.tolist()]
 
 
-def test_what_is_cited_together_with_the_best_rises(made: Library) -> None:
+def test_papers_co_cited_with_the_top_results_rise(made: Library) -> None:
     assert refined(ADDED, Request(LocalCollection(made), Query("paragraph"))) == ["first", "friend", "stranger", "last"]
     two = CoCitation(added={"paragraph": 1.0}, seeds=2)
     assert refined(two, Request(LocalCollection(made), Query("paragraph")))[1] == "friend", "the best two count, the first most"
@@ -57,7 +57,7 @@ def test_a_task_that_is_not_named_is_left_as_it_was(made: Library) -> None:
     assert refined(ADDED, Request(LocalCollection(made), Query("local"))) == ["first", "stranger", "friend", "last"]
 
 
-def test_what_is_not_ranked_anew_stays_behind(made: Library) -> None:
+def test_papers_that_are_not_reranked_come_last(made: Library) -> None:
     short = CoCitation(added={"paragraph": 2.0}, seeds=1, depth=2)
     assert refined(short, Request(LocalCollection(made), Query("paragraph"))) == ["first", "stranger", "friend", "last"]
     nothing = Ranking(np.zeros(0, np.int64), np.zeros(0, np.float32))

@@ -1,4 +1,4 @@
-"""What was said before: contexts that cite a paper in words like those round the gap."""
+"""The similarity of the gap to the contexts that cite a paper."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from citewell.rerank.context_similarity import ContextSimilarity
 
 
 def library(folder: Path, contexts: dict[str, list[str]], citing: str = "review") -> Library:
-    """Papers named by the keys of `contexts`, each cited by another paper in such words."""
+    """Papers named by the keys of `contexts`, each cited by another paper in these contexts."""
     made = Library(folder)
     made.take(
         [
@@ -41,15 +41,15 @@ def scores(made: Library, query: Query, **numbers: float) -> dict[str, float]:
 
 
 def test_one_context_in_the_same_words_is_enough(tmp_path: Path) -> None:
-    said = {
+    contexts = {
         "much": ["boats are many TARGETCIT", "harbours are old TARGETCIT", "gulls disturb the count TARGETCIT"],
         "little": ["boats disturb TARGETCIT", "boats disturb TARGETCIT", "boats disturb TARGETCIT"],
         "never": [],
     }
-    made = library(tmp_path, said)
-    found = scores(made, Query("local", context="gulls disturb every count TARGETCIT"), decay=0.0)
-    assert found["much"] > found["little"] > found["never"] == 0 == found["review"]
-    assert scores(made, Query("local", context="gulls disturb every count TARGETCIT"))["little"] > found["little"]
+    made = library(tmp_path, contexts)
+    values = scores(made, Query("local", context="gulls disturb every count TARGETCIT"), decay=0.0)
+    assert values["much"] > values["little"] > values["never"] == 0 == values["review"]
+    assert scores(made, Query("local", context="gulls disturb every count TARGETCIT"))["little"] > values["little"]
     best = suggest(made, Query("local", context="gulls disturb every count TARGETCIT"), "context-similarity")[0]
     assert best.paper.id == "much" and "Other papers cite it in words like yours." in " ".join(
         reason.text for reason in best.reasons
@@ -59,18 +59,18 @@ def test_one_context_in_the_same_words_is_enough(tmp_path: Path) -> None:
 def test_words_count_by_their_distance_from_the_citation_there(tmp_path: Path) -> None:
     between = " ".join(["and"] * 3 + [f"word{number}" for number in range(12)])
     made = library(tmp_path, {"near": [f"{between} gulls TARGETCIT"], "far": [f"gulls {between} TARGETCIT"], "no": ["gulls"]})
-    found = scores(made, Query("local", context="gulls TARGETCIT"))
-    assert found["near"] > 2 * found["far"] > 0
-    assert found["no"] > 0, "a context without a mark still says its words"
+    values = scores(made, Query("local", context="gulls TARGETCIT"))
+    assert values["near"] > 2 * values["far"] > 0
+    assert values["no"] > 0, "the words of a context without a mark count too"
 
 
-def test_a_word_said_twice_counts_once(tmp_path: Path) -> None:
+def test_a_repeated_word_counts_once(tmp_path: Path) -> None:
     made = library(tmp_path, {"once": ["gulls TARGETCIT"], "often": ["gulls gulls gulls TARGETCIT"]})
-    found = scores(made, Query("local", context="gulls and boats TARGETCIT"))
-    assert found["once"] == pytest.approx(found["often"])
+    values = scores(made, Query("local", context="gulls and boats TARGETCIT"))
+    assert values["once"] == pytest.approx(values["often"])
 
 
-def test_what_the_draft_itself_says_does_not_count(tmp_path: Path) -> None:
+def test_contexts_of_the_draft_itself_do_not_count(tmp_path: Path) -> None:
     made = library(tmp_path, {"boats": ["gulls TARGETCIT"]}, citing="draft")
     query = Query("local", context="gulls TARGETCIT")
     assert scores(made, query)["boats"] > 0

@@ -1,4 +1,4 @@
-"""Reading the best again: what was read comes first, by its scores alone or added to those from before."""
+"""Re-ranking the top papers: they come first, by their new scores alone or added to the earlier ones."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ BEFORE = Ranking(np.array([4, 3, 2, 1], np.int64), np.array([4.0, 3.0, 2.0, 1.0]
 
 @pytest.fixture(autouse=True)
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A model that holds the papers with low numbers to be better, and what it was asked to read."""
-    asked: list[int] = []
+    """A model that scores papers with low numbers higher; returns the texts that it read."""
+    texts_read: list[int] = []
 
     def scores(query: Query, texts: list[int]) -> Any:
-        asked.extend(texts)
+        texts_read.extend(texts)
         return -np.array(texts, np.float32)
 
     monkeypatch.setattr(stages.cross_encoder, "load", lambda name: SimpleNamespace(scores=scores))
-    return asked
+    return texts_read
 
 
 def ranked(stage: Rerank, task: str) -> list[int]:
-    found = stage.rerank(Request(COLLECTION, Query(task)), BEFORE)  # type: ignore[arg-type]
-    assert (np.diff(found.scores) <= 0).all()
-    return found.papers.tolist()
+    ranking = stage.rerank(Request(COLLECTION, Query(task)), BEFORE)  # type: ignore[arg-type]
+    assert (np.diff(ranking.scores) <= 0).all()
+    return ranking.papers.tolist()
 
 
-def test_what_is_read_comes_first_and_the_rest_follows_as_it_was(read: list[int]) -> None:
+def test_reranked_papers_come_first_and_the_rest_keep_their_order(read: list[int]) -> None:
     assert ranked(Rerank(depth=3), "local") == [2, 3, 4, 1]
     assert sorted(read) == [2, 3, 4]
 
 
-def test_scores_may_be_added_to_those_from_before(read: list[int]) -> None:
+def test_scores_can_be_added_to_earlier_scores(read: list[int]) -> None:
     added = Rerank(depth=3, added={"local": 0.5, "global": 1.5})
     assert ranked(added, "local") == [4, 3, 2, 1], "half of what reading says is not enough"
     assert ranked(added, "global") == [2, 3, 4, 1]

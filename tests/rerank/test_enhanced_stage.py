@@ -68,23 +68,23 @@ def ranking(library: Library, *names: str) -> Ranking:
     return Ranking(numbers, np.arange(len(names), 0, -1).astype(np.float32))
 
 
-def test_the_best_are_read_again_and_the_others_stay_behind_them(tiny: Library) -> None:
+def test_the_top_papers_are_reranked_and_the_others_follow(tiny: Library) -> None:
     with tiny:
         request = Request(LocalCollection(tiny), QUERY)
         given = ranking(tiny, "harbour", "gulls", "tides", "review")
-        found = EnhancedContext("mine", depth=3).rerank(request, given)
+        reranked = EnhancedContext("mine", depth=3).rerank(request, given)
         scores = EnhancedContext("mine").score(request, given.papers[:3])
-        assert found.papers.tolist() == [*given.papers[:3][np.argsort(-scores)].tolist(), given.papers[3]]
-        assert (np.diff(found.scores) < 0).all()
-        reasons = EnhancedContext("mine").explain(request, found, given.papers.tolist())
+        assert reranked.papers.tolist() == [*given.papers[:3][np.argsort(-scores)].tolist(), given.papers[3]]
+        assert (np.diff(reranked.scores) < 0).all()
+        reasons = EnhancedContext("mine").explain(request, reranked, given.papers.tolist())
         assert sorted(reasons) == sorted(given.papers[:3].tolist())
         assert len(EnhancedContext("mine").rerank(request, ranking(tiny)).papers) == 0
 
 
-def test_what_is_known_of_a_paper_comes_from_the_library(tiny: Library) -> None:
+def test_the_features_of_a_paper_come_from_the_library(tiny: Library) -> None:
     with tiny:
-        found = candidates(Request(LocalCollection(tiny), QUERY), ranking(tiny, "harbour", "review").papers, 4)
-    harbour, review = found
+        described = candidates(Request(LocalCollection(tiny), QUERY), ranking(tiny, "harbour", "review").papers, 4)
+    harbour, review = described
     assert harbour.title == "Counting boats in the harbour" and harbour.authors == ["Mira Holt", "Jon Pike"]
     # The newest paper is of 2021; harbour is cited in 2017, 2019 and 2021.
     assert list(harbour.cited) == [0, 1, 0, 1, 3] and list(review.cited) == [0, 0, 0, 0, 0]
@@ -100,6 +100,6 @@ def test_the_scores_of_a_batch_are_those_of_each_alone(tiny: Library, monkeypatc
     assert len(set(together.tolist())) == 4
 
 
-def test_a_model_that_is_not_there_is_said(tiny: Library) -> None:
+def test_a_missing_model_is_an_error(tiny: Library) -> None:
     with tiny, pytest.raises(CitewellError, match="medic-textenh"):
         EnhancedContext("textenh").score(Request(LocalCollection(tiny), QUERY), ranking(tiny, "harbour").papers)

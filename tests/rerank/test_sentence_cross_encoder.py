@@ -1,4 +1,4 @@
-"""Sentences of full texts, read again by the models that ship."""
+"""Sentences of full texts, re-ranked by the shipped models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from citewell.rerank.sentence_cross_encoder import SentenceCrossEncoder
 from citewell.retrieve.sentences import Sentences
 from tests.library.vectors.test_vectors import add
 
-QUESTION = Query("evidence", context="Does aspirin lower the risk of heart attacks?")
+QUERY = Query("evidence", context="Does aspirin lower the risk of heart attacks?")
 ANSWER = "Patients who took acetylsalicylic acid had fewer myocardial infarctions."
 FILLER = [f"The questionnaire of ward {ward} asked {ward + 3} nurses how shifts are planned." for ward in range(60)]
 
@@ -34,7 +34,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 def test_the_answer_in_a_full_text_comes_first_and_no_sentence_is_lost(library: Library) -> None:
-    request = Request(LocalCollection(library), QUESTION)
+    request = Request(LocalCollection(library), QUERY)
     full, short = library.number("full"), library.number("short")
     ranking = SentenceBoost(reread={"evidence": 20}).sentences(request, Ranking.empty(), [full, short])
     assert ranking.places[ranking.papers == full][0] == 5
@@ -44,12 +44,12 @@ def test_the_answer_in_a_full_text_comes_first_and_no_sentence_is_lost(library: 
 
 
 def test_abstracts_and_tasks_that_cannot_pay_are_not_read(library: Library) -> None:
-    request = Request(LocalCollection(library), QUESTION)
+    request = Request(LocalCollection(library), QUERY)
     near = Sentences(optional=True).nearest_sentences(request, [library.number("short")])
     scores = np.linspace(1, -1, len(near.scores))
     assert SentenceCrossEncoder().scores(request, near, scores, most=5) is scores
     numbers = [library.number("full")]
-    gap = Request(LocalCollection(library), Query("local", context=QUESTION.context))
+    gap = Request(LocalCollection(library), Query("local", context=QUERY.context))
     plain = Sentences(optional=True).nearest_sentences(gap, numbers)
     assert (
         SentenceBoost(reread={"evidence": 20}).sentences(gap, Ranking.empty(), numbers).places.tolist() == plain.places.tolist()
@@ -57,7 +57,7 @@ def test_abstracts_and_tasks_that_cannot_pay_are_not_read(library: Library) -> N
 
 
 def test_only_so_many_are_read(library: Library) -> None:
-    request = Request(LocalCollection(library), QUESTION)
+    request = Request(LocalCollection(library), QUERY)
     near = Sentences(optional=True).nearest_sentences(request, [library.number("full")])
     reading = SentenceCrossEncoder(bm25_weight=0.0, early_weight=0.0)
     scores = reading.scores(request, near, near.scores, most=7)

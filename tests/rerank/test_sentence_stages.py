@@ -19,7 +19,7 @@ from citewell.ranking.request import Request
 from tests.models import word_models
 
 KNOWN = ["boats", "gulls", "harbour", "tides", "photographs", "count"]
-QUESTION = Query("evidence", context="gulls and boats in the harbour")
+QUERY = Query("evidence", context="gulls and boats in the harbour")
 
 
 @pytest.fixture(autouse=True)
@@ -33,13 +33,13 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def names(library: Library, papers: np.ndarray) -> list[str]:  # type: ignore[type-arg]
-    held = library.store.papers(papers.tolist())
-    return [held[num].id for num in papers.tolist()]
+    records = library.store.papers(papers.tolist())
+    return [records[num].id for num in papers.tolist()]
 
 
-def test_papers_and_sentences_are_ranked_by_what_the_model_says(tiny: Library, models: Path) -> None:
+def test_papers_and_sentences_are_ranked_by_the_scores_of_the_model(tiny: Library, models: Path) -> None:
     word_models.by_shared_words(models / "jpdrmm", KNOWN)
-    request = Request(LocalCollection(tiny), QUESTION)
+    request = Request(LocalCollection(tiny), QUERY)
     chosen = pipeline("jpdrmm")
     ranking = chosen.rank(request)
     assert names(tiny, ranking.papers)[0] == "harbour", "title and abstract hold all three words"
@@ -50,26 +50,26 @@ def test_papers_and_sentences_are_ranked_by_what_the_model_says(tiny: Library, m
     (texts,) = tiny.store.quotable([int(best.papers[0])]).values()
     assert texts[best.places[0]].text.startswith("We count boats from photographs of a harbour")
     assert best.scores[0] == pytest.approx(1.0)
-    first = chosen.suggest(tiny, QUESTION)[0]
+    first = chosen.suggest(tiny, QUERY)[0]
     assert "gulls disturb the count" in first.sentences[0].text
     assert any("JPDRMM score: +1.00." in reason.text for reason in first.reasons)
 
 
 def test_only_the_best_are_read(tiny: Library, models: Path) -> None:
     word_models.joint_snippets(models / "jpdrmm", KNOWN)
-    request = Request(LocalCollection(tiny), QUESTION)
-    before = pipeline("bm25").rank(Request(LocalCollection(tiny), QUESTION)).papers
+    request = Request(LocalCollection(tiny), QUERY)
+    before = pipeline("bm25").rank(Request(LocalCollection(tiny), QUERY)).papers
     ranking = pipeline("jpdrmm", depth=2).rank(request)
     after = ranking.papers
     assert set(after[:2]) == set(before[:2]) and after[2:].tolist() == before[2:].tolist()
     assert len(pipeline("jpdrmm", depth=2).sentences(request, ranking, before[2:].tolist()).papers), (
-        "others are read when asked for"
+        "others are scored on request"
     )
 
 
 def test_semiser_ranks_the_sentences_of_the_whole_library(tiny: Library, models: Path) -> None:
     word_models.semiser(models / "semiser", KNOWN)
-    request = Request(LocalCollection(tiny), QUESTION)
+    request = Request(LocalCollection(tiny), QUERY)
     with pytest.raises(CitewellError, match="citewell library encode --pipeline"):
         pipeline("semiser").rank(request)
     prepare(tiny, "semiser")
@@ -79,7 +79,7 @@ def test_semiser_ranks_the_sentences_of_the_whole_library(tiny: Library, models:
     assert dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True)) == pytest.approx(best, abs=2e-3)
     assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
     without = pipeline("semiser").rank(
-        Request(LocalCollection(tiny), Query("evidence", context=QUESTION.context, exclude=["harbour"]))
+        Request(LocalCollection(tiny), Query("evidence", context=QUERY.context, exclude=["harbour"]))
     )
     assert "harbour" not in names(tiny, without.papers) and len(without.papers) == len(ranking.papers) - 1
     first = int(ranking.papers[0])
@@ -96,33 +96,33 @@ def test_vectors_of_sentences_follow_the_library(tiny: Library, models: Path) ->
     tiny.remove(["gulls"])
     tiny.reload()
     with pytest.raises(CitewellError, match="have no vectors"):
-        pipeline("semiser").rank(Request(LocalCollection(tiny), QUESTION))
+        pipeline("semiser").rank(Request(LocalCollection(tiny), QUERY))
     prepare(tiny, "semiser")
-    assert "gulls" not in names(tiny, pipeline("semiser").rank(Request(LocalCollection(tiny), QUESTION)).papers)
+    assert "gulls" not in names(tiny, pipeline("semiser").rank(Request(LocalCollection(tiny), QUERY)).papers)
     assert not made.exists()
 
 
 def test_semiser_after_another_stage(tiny: Library, models: Path) -> None:
     word_models.semiser(models / "semiser", KNOWN)
     word_models.joint_snippets(models / "jpdrmm", KNOWN)
-    request = Request(LocalCollection(tiny), QUESTION)
+    request = Request(LocalCollection(tiny), QUERY)
     words = pipeline("bm25").rank(request).papers
     chosen = pipeline("bm25-semiser")
     ranking = chosen.rank(request)
     assert ranking.papers.tolist() == words.tolist(), "papers keep their order"
     ranked = chosen.sentences(request, ranking, words.tolist())
     assert list(ranked.scores) == sorted(ranked.scores, reverse=True)
-    anew = pipeline("jpdrmm-semiser").rank(request).papers.tolist()
-    best = [float(ranked.scores[ranked.papers == num].max()) for num in anew]
+    reranked = pipeline("jpdrmm-semiser").rank(request).papers.tolist()
+    best = [float(ranked.scores[ranked.papers == num].max()) for num in reranked]
     assert best == sorted(best, reverse=True), "papers by their best sentence"
 
 
 def test_a_missing_model_is_named_with_its_recipe(tiny: Library) -> None:
     assert pipeline("jpdrmm-semiser").missing_weights() == ["jpdrmm", "semiser"]
     with pytest.raises(CitewellError, match="citewell train jpdrmm-graph --set DIR"):
-        pipeline("jpdrmm-graph").rank(Request(LocalCollection(tiny), QUESTION))
+        pipeline("jpdrmm-graph").rank(Request(LocalCollection(tiny), QUERY))
     with pytest.raises(CitewellError, match="citewell train semiser --set DIR"):
-        request = Request(LocalCollection(tiny), QUESTION)
+        request = Request(LocalCollection(tiny), QUERY)
         pipeline("bm25-semiser").sentences(request, pipeline("bm25-semiser").rank(request), [1])
 
 
@@ -130,7 +130,7 @@ def test_a_missing_model_is_named_with_its_recipe(tiny: Library) -> None:
 def test_ensembles_put_the_scores_of_two_models_together(tiny: Library, models: Path, name: str, put: np.ufunc) -> None:
     word_models.joint_snippets(models / "jpdrmm", KNOWN)
     word_models.joint_snippets(models / "jpdrmm-graph", KNOWN, seed=5)
-    request = Request(LocalCollection(tiny), QUESTION)
+    request = Request(LocalCollection(tiny), QUERY)
     parts = [pipeline("jpdrmm"), pipeline("jpdrmm-graph")]
     ranking = pipeline(name).rank(request)
     expected = put(*(part.score(request, ranking.papers) for part in parts))
@@ -139,9 +139,9 @@ def test_ensembles_put_the_scores_of_two_models_together(tiny: Library, models: 
     together = pipeline(name).sentences(request, ranking, papers)
     scores = []
     for part in parts:
-        found = part.sentences(request, part.rank(request), papers)
-        pairs = zip(found.papers.tolist(), found.places.tolist(), strict=True)
-        scores.append(dict(zip(pairs, found.scores, strict=True)))
+        ranked = part.sentences(request, part.rank(request), papers)
+        pairs = zip(ranked.papers.tolist(), ranked.places.tolist(), strict=True)
+        scores.append(dict(zip(pairs, ranked.scores, strict=True)))
     for paper, place, score in zip(*(column.tolist() for column in together), strict=True):
         assert score == pytest.approx(put(scores[0][paper, place], scores[1][paper, place]))
     assert len(together.papers) == len(scores[0])

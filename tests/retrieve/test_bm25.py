@@ -36,13 +36,13 @@ layers = st.lists(
 
 def segment(field: str, block: int, papers: dict[int, list[str] | None], vocabulary: Vocabulary, name: str) -> Segment:
     nums = sorted(papers)
-    found, counts = vocabulary.numbers([" ".join(papers[num] or []) for num in nums])
+    numbers, counts = vocabulary.numbers([" ".join(papers[num] or []) for num in nums])
     lengths = [GONE if papers[num] is None else int(count) for num, count in zip(nums, counts, strict=True)]
     built = postings.build(
         np.array([num % BLOCK for num in nums], np.uint16),
         np.array(lengths, np.uint32),
         np.zeros(len(nums), np.int32),
-        found,
+        numbers,
         np.array(vocabulary.hashes, np.int64),
     )
     real = [length for length in lengths if length not in (0, GONE)]
@@ -50,7 +50,7 @@ def segment(field: str, block: int, papers: dict[int, list[str] | None], vocabul
 
 
 def layered(history: list[tuple[str, dict[int, list[str] | None]]]) -> tuple[Index, Texts]:
-    """An index that got these layers one after the other, and what they come to in the end."""
+    """An index with these layers added in order, and the final texts."""
     vocabulary = Vocabulary()
     stacks: dict[tuple[str, int], list[Segment]] = {}
     final: Texts = {field: {} for field in postings.FIELDS}
@@ -174,7 +174,7 @@ def test_merging_a_stack_changes_no_score() -> None:
     assert np.array_equal(before.scores, after.scores)
 
 
-def test_frequent_words_beyond_a_byte_stay_exact() -> None:
+def test_frequencies_above_a_byte_are_exact() -> None:
     history = [("own", {num: ["x1"] * (num * 100) for num in range(1, 8)})]
     with patch.object(postings, "_DENSE_AT_LEAST", 1):
         index, final = layered(history)  # type: ignore[arg-type]

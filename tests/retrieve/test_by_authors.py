@@ -1,4 +1,4 @@
-"""Papers by the authors of a draft, and what these cite elsewhere."""
+"""Papers by the authors of a draft, and the references of their other papers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from citewell.pipeline.api import suggest
 
 def test_papers_are_found_by_the_authors_of_the_draft(tiny: Library) -> None:
     query = Query(title="Of nothing in particular", authors=["Pike, J.", "Mira Holt"], exclude=["tides"])
-    found = suggest(tiny, query, "same-authors")
-    assert [each.paper.id for each in found] == ["harbour"]
-    assert found[0].reasons[0].text == "By an author of the draft: Mira Holt, Pike, J."
+    suggestions = suggest(tiny, query, "same-authors")
+    assert [each.paper.id for each in suggestions] == ["harbour"]
+    assert suggestions[0].reasons[0].text == "By an author of the draft: Mira Holt, Pike, J."
     tiny.take([Paper("Fog", authors=["J. Pike", "Ann Other"], id="fog", ids=["doi:10.1/fog"])])
     tiny.reload()
     assert [each.paper.id for each in suggest(tiny, query, "same-authors")] == ["harbour", "fog"]
@@ -23,7 +23,7 @@ def test_papers_are_found_by_the_authors_of_the_draft(tiny: Library) -> None:
     assert not suggest(tiny, Query(title="Boats"), "same-authors")
 
 
-def test_an_author_who_is_learned_of_later_is_found(tiny: Library) -> None:
+def test_an_author_who_is_added_later_is_found(tiny: Library) -> None:
     tiny.take([Paper("Of piers", id="piers", ids=["doi:10.1/piers"])])
     tiny.take([Paper("Of piers", authors=["Nell Wharf"], ids=["doi:10.1/piers"])])
     tiny.reload()

@@ -1,4 +1,4 @@
-"""Dense retrieval against float arithmetic, and that it honours what every stage must."""
+"""Dense retrieval, compared with float arithmetic; filters, forms and reasons."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_the_nearest_come_first(library: Library) -> None:
 
 
 def test_filters_and_removals_are_honoured(library: Library) -> None:
-    found = Dense("letters").retrieve(Request(LocalCollection(library), Query(title="aaaa", since=2010, exclude=["p15"])))
-    years = {paper.year for paper in library.store.papers(found.papers.tolist()).values()}
+    ranking = Dense("letters").retrieve(Request(LocalCollection(library), Query(title="aaaa", since=2010, exclude=["p15"])))
+    years = {paper.year for paper in library.store.papers(ranking.papers.tolist()).values()}
     assert years == set(range(2010, 2030)) - {2015}
     library.remove(["p20"])
     gone = Dense("letters").retrieve(Request(LocalCollection(library), Query(title="aaaa", since=2010)))
@@ -68,7 +68,7 @@ def test_without_vectors_the_fix_is_named(library: Library) -> None:
         pipeline("dense", form="upside down")
 
 
-def test_what_may_lack_finds_nothing_until_there_are_vectors(library: Library) -> None:
+def test_an_optional_stage_returns_nothing_until_there_are_vectors(library: Library) -> None:
     request = Request(LocalCollection(library), Query(title="aaaa boat"))
     absent = Dense("numbers", optional=True)
     nothing = absent.retrieve(request)
@@ -80,12 +80,12 @@ def test_what_may_lack_finds_nothing_until_there_are_vectors(library: Library) -
 
 
 def test_forms_are_the_parts_they_name(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Letters()
-    monkeypatch.setattr(encoder, "load", lambda name: asked)
+    letters = Letters()
+    monkeypatch.setattr(encoder, "load", lambda name: letters)
     query = Query("local", "Title", "Abstract", "as in TARGETCIT here")
     for form in ("text", "context", "abstract", "context, abstract", "abstract, context"):
         Dense("letters", form=form).retrieve(Request(LocalCollection(library), query))
-    assert asked.asked == [
+    assert letters.encoded == [
         "as in   here. Title",
         "as in   here",
         "Title. Abstract",
@@ -100,8 +100,8 @@ def nothing_but(rest: int) -> Callable[[np.ndarray], np.ndarray]:
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 3), st.lists(st.integers(1, 200), max_size=4), st.integers(1, 30), st.integers(0, 2), st.booleans())
-def test_the_nearest_are_those_of_floats(seed: int, counts: list[int], size: int, rest: int, gaps: bool) -> None:
-    """Over the vectors as they are kept, of those papers that count and may be found."""
+def test_the_nearest_are_those_of_an_exact_scan(seed: int, counts: list[int], size: int, rest: int, gaps: bool) -> None:
+    """Over the stored vectors, among live papers that pass the filter."""
     random = np.random.default_rng(seed)
     parts, exact = [], {}
     query = random.normal(size=64).astype(np.float32)
@@ -115,23 +115,23 @@ def test_the_nearest_are_those_of_floats(seed: int, counts: list[int], size: int
         cosines = (codes.astype(np.float64) * scales[:, None]) @ query
         exact |= {int(num): float(cosines[at]) for at, num in enumerate(papers) if live[at]}
     near = VectorSearch(parts)
-    found, scores = near.nearest(query, size, nothing_but(rest))
+    nearest, scores = near.nearest(query, size, nothing_but(rest))
     best = sorted((num for num in exact if num % 3 == rest), key=lambda num: -exact[num])[:size]
-    assert found.tolist() == best
-    np.testing.assert_allclose(scores, [exact[num] for num in found.tolist()], atol=1e-6)
-    np.testing.assert_array_equal(near.cosines(query, found[::-1]), scores[::-1])
+    assert nearest.tolist() == best
+    np.testing.assert_allclose(scores, [exact[num] for num in nearest.tolist()], atol=1e-6)
+    np.testing.assert_array_equal(near.cosines(query, nearest[::-1]), scores[::-1])
 
 
 @given(st.integers(0, 5000), st.integers(0, 6000), st.integers(0, 3), st.booleans())
 def test_the_highest_are_the_highest(rows: int, count: int, seed: int, ordered: bool) -> None:
     scores = np.random.default_rng(seed).normal(size=rows).astype(np.float32)
     scores = np.sort(scores) if ordered else scores
-    found = scanning._highest(scores, count)
-    assert len(set(found.tolist())) == min(rows, count)
-    np.testing.assert_array_equal(np.sort(scores[found]), np.sort(scores)[max(0, rows - count) :])
+    highest = scanning._highest(scores, count)
+    assert len(set(highest.tolist())) == min(rows, count)
+    np.testing.assert_array_equal(np.sort(scores[highest]), np.sort(scores)[max(0, rows - count) :])
 
 
-def told(library: Library, papers: int) -> None:
+def add_contexts(library: Library, papers: int) -> None:
     contexts = [
         ("c1", "a bad bead, as TARGETCIT says of beads and OTHERCIT of cages, was had"),
         ("c2", "he fed the hen TARGETCIT ."),
@@ -150,7 +150,7 @@ def told(library: Library, papers: int) -> None:
 def test_the_reason_quotes_the_nearest_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoder, "load", lambda name: Letters())
     library = Library(tmp_path / "library")
-    told(library, 2)
+    add_contexts(library, 2)
     for text in ("own", "cited", "citing"):
         encode(library, Letters(), text)
     library.reload()
@@ -169,8 +169,8 @@ def test_the_reason_quotes_the_nearest_context(tmp_path: Path, monkeypatch: pyte
     assert reason("hefedhehen", num).data == ["he fed the hen TARGETCIT ."]
     quote = reason("gggggggggg", num).text
     assert "“… egg" in quote and "gage [it], fig" in quote and len(quote) < 260
-    said = reason("hefedhehen", library.number("citing"), "citing").text
-    assert said.startswith("It says of others: “he fed the hen […].”")
+    citing = reason("hefedhehen", library.number("citing"), "citing").text
+    assert citing.startswith("It says of others: “he fed the hen […].”")
     assert reason("boat", num, "own").text == "Its title is close to your text.", "the paper has no abstract"
     stage, request = Dense("letters", text="cited"), Request(LocalCollection(library), Query(title="x"))
     assert stage.explain(request, stage.retrieve(request), [library.number("p1")]) == {}

@@ -1,4 +1,4 @@
-"""Retrieval by trained vectors against its definition, written out slowly, on vectors that the test makes up."""
+"""Retrieval by trained vectors, compared with a slow implementation of its definition, on random vectors."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def slowly(library: Library, text: str, known: list[str], side: str, similarity:
     parts = [rows[term] for term, (_, times) in terms(text).items() if term in rows for _ in range(int(times))]
     parts += [model["docs_in"][model["papers"].tolist().index(library.number(name))].astype(float) for name in known]
     query = np.mean(parts, axis=0)
-    found = {}
+    expected = {}
     for num, vector in zip(model["papers"].tolist(), model[side].astype(float), strict=True):
         if vector.any():
             cosine = vector @ query / np.linalg.norm(vector) / np.linalg.norm(query)
-            found[num] = (1 + cosine) / 2 if similarity == "cosine" else 1 / (1 + np.exp(-vector @ query))
-    return found
+            expected[num] = (1 + cosine) / 2 if similarity == "cosine" else 1 / (1 + np.exp(-vector @ query))
+    return expected
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "product"])
@@ -75,20 +75,20 @@ def test_scores_are_those_of_the_definition(made_up: Library, similarity: str, k
         )
 
 
-def test_filters_hold_and_what_is_gone_stays_away(made_up: Library) -> None:
+def test_filters_apply_and_removed_papers_stay_away(made_up: Library) -> None:
     stage = PaperEmbeddings("made-up")
     number = made_up.number
 
-    def found(**filters: Any) -> set[int]:
+    def retrieved(**filters: Any) -> set[int]:
         return set(stage.retrieve(Request(LocalCollection(made_up), Query(title="boats", **filters))).papers.tolist())
 
-    assert found() == {number("harbour"), number("gulls"), number("review")}
-    assert found(before=2018) == {number("harbour"), number("gulls")}
-    assert found(exclude=["gulls"]) == {number("harbour"), number("review")}
+    assert retrieved() == {number("harbour"), number("gulls"), number("review")}
+    assert retrieved(before=2018) == {number("harbour"), number("gulls")}
+    assert retrieved(exclude=["gulls"]) == {number("harbour"), number("review")}
     assert untrained(made_up, "made-up") == 1
     gulls = number("gulls")
     made_up.remove(["gulls"])
-    assert gulls not in found()
+    assert gulls not in retrieved()
 
 
 def test_a_query_without_a_known_word_finds_nothing(made_up: Library) -> None:
@@ -125,7 +125,7 @@ def test_errors_say_what_to_do(tiny: Library) -> None:
         pipeline("hyperdoc2vec", similarity="taste")
 
 
-def test_a_damaged_model_is_said_to_be(made_up: Library) -> None:
+def test_a_damaged_model_is_an_error(made_up: Library) -> None:
     file = next(model_folder(made_up, "made-up").glob("*.arrays"))
     file.write_bytes(file.read_bytes()[:-5])
     with pytest.raises(CitewellError, match=r"is damaged .* run 'citewell train made-up"):
@@ -139,7 +139,7 @@ def test_notes_count_the_papers_that_came_later(made_up: Library) -> None:
     assert Pipeline.of(PaperEmbeddings("made-up")).notes(made_up) == []
 
 
-def test_a_pipeline_has_the_notes_of_those_it_is_made_of_but_none_twice(made_up: Library) -> None:
+def test_a_pipeline_has_the_notes_of_its_parts_once_each(made_up: Library) -> None:
     alone = Pipeline("alone", "", (PaperEmbeddings("made-up"),))
     fused = Pipeline("fused", "", (ReciprocalRank((alone, pipeline("bm25"), alone)),))
     by = Pipeline("by", "", (*pipeline("bm25").stages, Navigate(alone)))
@@ -158,7 +158,7 @@ def test_a_damaged_model_is_listed_as_such(made_up: Library) -> None:
     assert "is damaged" in damaged.damage and "citewell train made-up" in damaged.damage
 
 
-def test_a_pipeline_knows_the_models_of_those_it_is_made_of() -> None:
+def test_a_pipeline_knows_the_models_of_its_parts() -> None:
     assert pipeline("hybrid23").models() == {"hyperdoc2vec"}
     assert pipeline("lda").models() == {"lda"}
     assert pipeline("navigate").models() == set()

@@ -54,9 +54,9 @@ def test_filters_and_excluded_papers(served: Served) -> None:
 
 
 def test_search_returns_what_the_command_prints(served: Served, library_folder: Path) -> None:
-    question = "are gulls mistaken for boats?"
-    answer = served.client.post("/api/search", json={"question": question, "k": 2, "pipeline": "fast", "sentences": 1})
-    assert answer.json() == citewell(library_folder, "search", question, "-k", "2", "--pipeline", "fast", "--sentences", "1")
+    query = "are gulls mistaken for boats?"
+    answer = served.client.post("/api/search", json={"question": query, "k": 2, "pipeline": "fast", "sentences": 1})
+    assert answer.json() == citewell(library_folder, "search", query, "-k", "2", "--pipeline", "fast", "--sentences", "1")
     results = schemas.Results.model_validate(answer.json())
     sentence = results.suggestions[0].sentences[0]
     assert sentence.text == "Gulls are mistaken for boats."

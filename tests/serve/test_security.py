@@ -236,16 +236,16 @@ def test_a_stuck_worker_does_not_outlive_the_server(tmp_path: Path) -> None:
             time.sleep(0.1)
         (busy,) = (child for child in served.children() if not child.endswith(" nice"))
         others = [child for child in served.children() if child != busy]
-        asks = threading.Thread(target=lambda: _cut_off(served, {"text": hostile, "format": "latex"}))
-        asks.start()
+        client = threading.Thread(target=lambda: _cut_off(served, {"text": hostile, "format": "latex"}))
+        client.start()
         time.sleep(0.5)
         served.process.kill()
-        asks.join()
+        client.join()
     end = time.monotonic() + 20
     while Path(f"/proc/{busy.split()[0]}").exists():
         assert time.monotonic() < end
         time.sleep(0.1)
-    for other in others:  # which had nothing to do, and have left nothing
+    for other in others:  # they were idle, and leave nothing behind
         assert not Path(f"/proc/{other.split()[0]}").exists()
         assert not Path(other.split()[-2]).exists()
 

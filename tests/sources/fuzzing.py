@@ -124,7 +124,7 @@ def _apply(seed: bytes, edits: list[Edit]) -> bytes:
 
 
 def _edit(size: int) -> st.SearchStrategy[Edit]:
-    """One change at a place of the file; places beyond its present end wrap round."""
+    """One change at a place of the file; places beyond its end wrap around."""
     at = st.integers(0, max(0, size))
     length = st.integers(1, 200)
     return st.one_of(

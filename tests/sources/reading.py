@@ -36,6 +36,6 @@ def problems(records: list[Paper | Context | Problem]) -> list[Problem]:
 
 
 def recognised(path: Path) -> Reader | None:
-    """The reader that a file finds by what is in it."""
+    """The reader that recognises the content of a file."""
     with Source(path) as source:
         return find_reader(source.head)

@@ -65,7 +65,7 @@ def test_listed_ids_stay(tmp_path: Path) -> None:
     assert paper.ids == ["other:7", "doi:10.9999/x", "set:9", "set:7"]
 
 
-def test_unknown_fields_are_kept(tmp_path: Path) -> None:
+def test_unknown_fields_are_read_as_extra(tmp_path: Path) -> None:
     (paper,) = read(
         tmp_path, {"id": "7", "title": "T", "pages": 12, "tags": ["a", "b"], "deep": {"x": 1}, "extra": {"type": "book"}}
     )

@@ -21,7 +21,7 @@ def paper() -> Paper:
 
 
 def body(paragraphs: str, references: int, folder: Path) -> Paper:
-    """An article with such a body and a list of references r1, r2 ..., the first author of each called Name1, Name2 ..."""
+    """An article with this body and a list of references r1, r2 ..., the first author of each called Name1, Name2 ..."""
     entries = "".join(
         f'<ref id="r{n}"><element-citation><name><surname>Name{n}</surname></name><article-title>Work {n}</article-title>'
         f"</element-citation></ref>"
@@ -31,8 +31,8 @@ def body(paragraphs: str, references: int, folder: Path) -> Paper:
     return papers(taken(jats, article.encode(), folder))[0]
 
 
-def cite(number: int, said: str = "") -> str:
-    return f'<xref ref-type="bibr" rid="r{number}">{said or number}</xref>'
+def cite(number: int, shown: str = "") -> str:
+    return f'<xref ref-type="bibr" rid="r{number}">{shown or number}</xref>'
 
 
 def cited(paper: Paper) -> list[list[str]]:
@@ -118,7 +118,7 @@ def test_each_article_of_a_set_is_a_paper_and_its_letters_are_not() -> None:
         ("No link.", []),
     ],
 )
-def test_what_a_group_cites(tmp_path: Path, written: str, groups: list[list[str]]) -> None:
+def test_the_papers_that_a_group_cites(tmp_path: Path, written: str, groups: list[list[str]]) -> None:
     assert cited(body(f"<p>{written}</p>", 6, tmp_path)) == groups
 
 

@@ -6,7 +6,7 @@ from citewell.sources.latex import to_text, verbatim
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("written", "text"),
     [
         ("Plain words, 5% & more", "Plain words, 5% & more"),
         (
@@ -32,8 +32,8 @@ from citewell.sources.latex import to_text, verbatim
         ("", ""),
     ],
 )
-def test_to_text(written: str, meant: str) -> None:
-    assert to_text(written) == meant
+def test_to_text(written: str, text: str) -> None:
+    assert to_text(written) == text
 
 
 def test_addresses_keep_their_tildes_and_dashes() -> None:

@@ -49,7 +49,7 @@ def test_hostile_abstracts_allocate_nothing(tmp_path: Path) -> None:
     assert paper.abstract == "a c a a"
 
 
-def test_a_retraction_is_kept_and_other_entities_are_not_papers(tmp_path: Path) -> None:
+def test_a_retraction_is_read_and_other_entities_are_not_papers(tmp_path: Path) -> None:
     retracted = {"id": "https://openalex.org/W1", "title": "T", "is_retracted": True}
     author = {"id": "https://openalex.org/A1", "display_name": "X"}
     records = taken(openalex, "\n".join(map(json.dumps, (retracted, author))).encode(), tmp_path)

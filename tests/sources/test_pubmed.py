@@ -49,12 +49,12 @@ def test_a_chapter_of_a_book() -> None:
     assert paper.extra == {"type": "chapter", "publisher": "Book House"}
 
 
-@pytest.mark.parametrize(("date", "told"), [("2000 Spring", "2000"), ("1975-1976", "1975"), ("Winter", ""), ("", "")])
-def test_medline_dates(tmp_path: Path, date: str, told: str) -> None:
+@pytest.mark.parametrize(("date", "expected"), [("2000 Spring", "2000"), ("1975-1976", "1975"), ("Winter", ""), ("", "")])
+def test_medline_dates(tmp_path: Path, date: str, expected: str) -> None:
     issue = f"<Journal><JournalIssue><PubDate><MedlineDate>{date}</MedlineDate></PubDate></JournalIssue></Journal>"
     record = f"<MedlineCitation><PMID>1</PMID><Article>{issue}<ArticleTitle>T</ArticleTitle></Article></MedlineCitation>"
     (paper,) = papers(taken(pubmed, f"<MedlineCitationSet>{record}</MedlineCitationSet>".encode(), tmp_path))
-    assert (paper.title, paper.date, paper.ids) == ("T", told, ["pmid:1"])
+    assert (paper.title, paper.date, paper.ids) == ("T", expected, ["pmid:1"])
 
 
 def test_bad_records_are_problems_with_their_line(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def _number(db: sqlite3.Connection, table: str, key: str, column: str, value: ob
 
 
 def better_bibtex(path: Path, keys: dict[int, str]) -> None:
-    """Better BibTeX's file, which stands beside Zotero's."""
+    """Better BibTeX's file, which is next to Zotero's."""
     with sqlite3.connect(path) as db:
         db.execute("CREATE TABLE citationkey (itemID, itemKey, libraryID, citationKey, pinned)")
         db.executemany(

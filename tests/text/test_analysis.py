@@ -58,7 +58,7 @@ def test_tokens_are_made_of_letters_and_digits(text: str) -> None:
 
 def test_threads_that_meet_the_same_new_words_agree() -> None:
     new = [f"fresh{number}word" for number in range(3000)]
-    known = {word: term_hash(word.encode()) for word in new}  # a token that holds a digit is kept as it is
+    known = {word: term_hash(word.encode()) for word in new}  # a token with a digit is not stemmed
     with ThreadPoolExecutor(8) as pool:
         result = list(pool.map(terms, [" ".join(new)] * 16))
     for each in result:

@@ -120,8 +120,8 @@ def elife() -> list[tuple[str, bool]]:
     with gzip.open(ELIFE / "paragraphs.jsonl.gz", "rt") as lines:
         for line in islice(lines, 0, 24_000, 12):
             sentences = split_sentences(json.loads(line)["text"])
-            passage = label_sentences(sentences, "")
-            for sentence, cites, judged in zip(sentences, passage.cites, passage.judged, strict=True):
+            labelled = label_sentences(sentences, "")
+            for sentence, cites, judged in zip(sentences, labelled.cites, labelled.judged, strict=True):
                 result += [(sentence, bool(cites))] if judged else []
     return result
 
@@ -141,7 +141,7 @@ def test_traces_are_equally_rare_with_and_without_citations(elife: list[tuple[st
 @pytest.mark.skipif(not ELIFE.exists(), reason="needs ../shared/data/elife")
 @pytest.mark.slow
 def test_a_classifier_cannot_tell_where_a_citation_was(elife: list[tuple[str, bool]]) -> None:
-    """Into every other sentence that does not cite goes a citation as papers write it; shapes alone must not tell which."""
+    """A typical citation is put into every other sentence that does not cite; a classifier of shapes must not see which."""
     forms = [form[0] for text, cites in elife if cites for form in _FORM.finditer(text) if not _CONTENT.search(form[0])]
     plain = [text for text, cites in elife if not cites and text.endswith(".")]
     draw = random.Random(1)
@@ -149,12 +149,12 @@ def test_a_classifier_cannot_tell_where_a_citation_was(elife: list[tuple[str, bo
     put = np.arange(len(plain)) % 2 == 0
     cited = [f"{text[:-1]}{draw.choice(forms)}." if here else text for text, here in zip(plain, put, strict=True)]
     assert len(set(forms)) > 20
-    assert told_apart([text.replace("OTHERCIT", "") for text in cited], put) > 0.99
-    assert told_apart([remove_citations(text) for text in cited], put) < 0.54
+    assert area_under_curve([text.replace("OTHERCIT", "") for text in cited], put) > 0.99
+    assert area_under_curve([remove_citations(text) for text in cited], put) < 0.54
 
 
-def told_apart(texts: list[str], kinds: npt.NDArray[np.bool_]) -> float:
-    """How well (area under the curve) a logistic regression on the shapes of one half tells the kinds in the other."""
+def area_under_curve(texts: list[str], kinds: npt.NDArray[np.bool_]) -> float:
+    """Area under the ROC curve of a logistic regression trained on the shapes of one half and tested on the other."""
     shapes = [re.sub(r"\d+", "0", re.sub(r"[^\W\d_]+", "w", text)) for text in texts]
     rows = np.zeros((len(texts), 2048))
     for at, shape in enumerate(shapes):
@@ -162,11 +162,11 @@ def told_apart(texts: list[str], kinds: npt.NDArray[np.bool_]) -> float:
             rows[at, crc32(piece.encode()) % rows.shape[1]] = 1
     rows = rows[:, rows.sum(axis=0) > 10]
     order = np.random.default_rng(1).permutation(len(rows))
-    learned, asked = rows[order[::2]], rows[order[1::2]]
-    wanted, hidden = kinds[order[::2]], kinds[order[1::2]]
+    train_rows, test_rows = rows[order[::2]], rows[order[1::2]]
+    train_labels, test_labels = kinds[order[::2]], kinds[order[1::2]]
     weights = np.zeros(rows.shape[1])
     for _ in range(200):
-        weights += 2 * learned.T @ (wanted - 1 / (1 + np.exp(-learned @ weights))) / len(learned)
-    ranks = np.argsort(np.argsort(asked @ weights))
-    right = int(hidden.sum())
-    return float((ranks[hidden].sum() - right * (right - 1) / 2) / (right * (len(hidden) - right)))
+        weights += 2 * train_rows.T @ (train_labels - 1 / (1 + np.exp(-train_rows @ weights))) / len(train_rows)
+    ranks = np.argsort(np.argsort(test_rows @ weights))
+    positives = int(test_labels.sum())
+    return float((ranks[test_labels].sum() - positives * (positives - 1) / 2) / (positives * (len(test_labels) - positives)))

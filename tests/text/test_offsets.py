@@ -45,7 +45,7 @@ def test_full_text_counts_within_its_own_section() -> None:
         SentenceOffsets("2 Methods", 0, 18),
         SentenceOffsets("2 Methods", 19, 37),
         SentenceOffsets(BODY, 31, 46),
-    ], "what is called abstract and does not stand there is full text without a section"
+    ], "a sentence that is called abstract but is not in it is full text without a section"
 
 
 @given(words, st.lists(words, max_size=5), st.lists(st.tuples(words, st.sampled_from(["", "title", "abstract", "1", BODY]))))

@@ -22,7 +22,7 @@ def test_rare_words_and_long_terms_come_first() -> None:
 
 def test_words_that_occur_only_in_longer_terms_are_left_out() -> None:
     assert key_terms([[1, 2]], lambda word: 1.0, 5) == [(1, 2)]
-    assert (1,) in key_terms([[1, 2], [1], [1]], lambda word: 1.0, 5), "it stands alone, too"
+    assert (1,) in key_terms([[1, 2], [1], [1]], lambda word: 1.0, 5), "it occurs alone, too"
 
 
 def test_no_term_exceeds_the_maximum_length() -> None:

@@ -126,8 +126,7 @@ def test_lists_of_another_pack_are_refused(pack: Path, base: Path, recipe: dict[
 def test_sidecars_of_a_recipe_are_made_once(
     packed: Path, set_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from citewell.train import authors as authors
-    from citewell.train import sidecars as sidecars
+    from citewell.train import authors, sidecars
     from citewell.train.packs import load
 
     pack = Path(shutil.copy(packed, tmp_path / "pack.npz"))

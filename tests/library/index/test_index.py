@@ -1,7 +1,7 @@
-"""After any history of adds, merges, contexts and removals the index says what the store says.
+"""After any history of adds, merges, contexts and removals the index agrees with the store.
 
-`said` is the slow twin: it reads every text from the store and counts its words. `indexed` reads the same from the segments, as
-a query does. They must agree whatever stack of segments the history has left, over a block's edge, and after a rebuild.
+`stored` is the slow twin: it reads every text from the store and counts its words. `indexed` reads the same from the segments,
+as a query does. They must agree for any stack of segments, across the edge of a block, and after a rebuild.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.library.records import memory, store, write_jsonl
 EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "60"))
 
 Texts = dict[int, Counter[int]]
-"""For each paper the terms (by hash) of one of its texts, and how often each is there."""
+"""For each paper the terms (by hash) of one of its texts, and the frequency of each."""
 
 # -- histories --------------------------------------------------------------------------------------------------------------
 
@@ -71,12 +71,12 @@ histories = st.lists(
 
 SETTLED = [{"id": f"p{number}", "title": f"x{number} of old", "references": ["p1"]} for number in range(40)]
 SETTLED += [{"id": "old", "citing": f"p{n}", "cited": ["p1", "p2"], "text": f"x{n} TARGETCIT"} for n in range(30)]
-"""Enough that small changes are not merged with it: what is gone must then be remembered above."""
+"""Large enough that small changes are not merged with it, so that later segments must record what is gone."""
 
 
 def live_through(library: Library, history: list[tuple[str, list[Any]]]) -> None:
-    for deed, what in history:
-        if deed == "add":
+    for action, what in history:
+        if action == "add":
             source = library.folder / "source.jsonl"
             library.add([write_jsonl(source, [{"id": "p0", "title": "the first", "ids": []}, *what])])
         else:
@@ -89,14 +89,14 @@ def live_through(library: Library, history: list[tuple[str, list[Any]]]) -> None
 # -- what the store says, and what the index says ---------------------------------------------------------------------------
 
 
-def said(library: Library, field: str) -> Texts:
+def stored(library: Library, field: str) -> Texts:
     db = library.store.db
     texts: dict[int, list[str]] = {}
     if field == "own":
         for num, title, abstract in db.execute("SELECT num, title, abstract FROM papers"):
             own = f"{title}\n{abstract}"
-            found = [text for (text,) in db.execute("SELECT text FROM sentences WHERE paper = ?", (num,))]
-            texts[num] = [own, *(text for text in found if text not in own)]
+            sentences = [text for (text,) in db.execute("SELECT text FROM sentences WHERE paper = ?", (num,))]
+            texts[num] = [own, *(text for text in sentences if text not in own)]
     elif field == AUTHORS:
         for num, details in db.execute("SELECT num, details FROM papers"):
             if authors := json.loads(details).get("authors"):
@@ -114,7 +114,7 @@ def said(library: Library, field: str) -> Texts:
 
 def joined(library: Library, field: str) -> Texts:
     """Own text and another as one; papers that lack the other keep their own text."""
-    own, other = said(library, "own"), said(library, JOINED[field])
+    own, other = stored(library, "own"), stored(library, JOINED[field])
     return {num: text + other.get(num, Counter()) for num, text in own.items()}
 
 
@@ -123,7 +123,7 @@ def counted(text: str) -> Counter[int]:
 
 
 def indexed(index: Index, field: str) -> tuple[Texts, dict[int, int], Counter[int]]:
-    """The texts of a field as its postings have them, their lengths, and how many texts the index says hold each term."""
+    """The texts of a field as its postings have them, their lengths, and the document frequency of each term."""
     every = np.array(sorted({term for at in index.segments(field) for term in at.postings.terms.tolist()}), np.int64)
     texts: Texts = {}
     lengths: dict[int, int] = {}
@@ -132,7 +132,7 @@ def indexed(index: Index, field: str) -> tuple[Texts, dict[int, int], Counter[in
         first = (segment.entry.block << BLOCK_BITS) + segment.postings.first
         live = np.isfinite(segment.lengths)
         for at in np.flatnonzero(live).tolist():
-            assert first + at not in lengths, "two segments speak for one paper"
+            assert first + at not in lengths, "two segments have live postings of one paper"
             lengths[first + at] = int(segment.lengths[at])
             texts[first + at] = Counter()
         places = segment.look_up(every)
@@ -151,12 +151,12 @@ def agree(library: Library) -> None:
     index = library.index
     assert not index.warnings
     for field in INDEXED:
-        expected = joined(library, field) if field in JOINED else said(library, field)
+        expected = joined(library, field) if field in JOINED else stored(library, field)
         texts, lengths, holding = indexed(index, field)
         assert texts == expected, field
         assert lengths == {num: text.total() for num, text in expected.items()}
         assert holding == Counter(term for text in expected.values() for term in text)
-        assert index.listed(field).tolist() == sorted(said(library, JOINED.get(field, field)))
+        assert index.listed(field).tolist() == sorted(stored(library, JOINED.get(field, field)))
         full = [text.total() for text in expected.values() if text]
         assert index.totals(field) == (len(full), sum(full) / len(full) if full else 1.0)
         some = np.array(sorted(counted("x0 x1 x2 nowhere")), np.int64)
@@ -179,7 +179,7 @@ def agree(library: Library) -> None:
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(histories, st.booleans(), st.sampled_from([1, BLOCK - 5]), st.integers(1, 4), st.sampled_from([1, 3, 256]))
-def test_the_index_says_what_the_store_says(history: Any, settled: bool, first: int, height: int, dense: int) -> None:
+def test_the_index_agrees_with_the_store(history: Any, settled: bool, first: int, height: int, dense: int) -> None:
     with (
         tempfile.TemporaryDirectory(dir=memory()) as folder,
         patch.object(indexer, "_STACK_HEIGHT", height),
@@ -196,15 +196,15 @@ def test_the_index_says_what_the_store_says(history: Any, settled: bool, first: 
         library.close()
 
 
-def test_what_two_papers_said_alike_is_said_once_when_they_are_one(tmp_path: Path) -> None:
+def test_the_same_context_of_two_papers_counts_once_when_they_are_merged(tmp_path: Path) -> None:
     cited = {"id": "p1", "title": "x1", "authors": []}
     two = [{"id": name, "title": name, "ids": [f"set:{name}"], "references": ["p1"]} for name in ("p2", "p3")]
-    said_alike = [
+    contexts = [
         {"id": "a", "citing": name, "citing_ids": [f"set:{name}"], "cited": ["p1"], "text": "x5"} for name in ("p2", "p3")
     ]
     library = Library(tmp_path / "library")
-    library.add([write_jsonl(tmp_path / "apart.jsonl", [cited, *two, *said_alike])])
-    assert said(library, "cited") == {1: Counter(dict.fromkeys(counted("x5"), 2))}
+    library.add([write_jsonl(tmp_path / "apart.jsonl", [cited, *two, *contexts])])
+    assert stored(library, "cited") == {1: Counter(dict.fromkeys(counted("x5"), 2))}
     library.add([write_jsonl(tmp_path / "one.jsonl", [{"id": "p2", "title": "p2", "ids": ["set:p2", "set:p3"]}])])
     agree(library)
-    assert said(library, "cited") == {1: counted("x5")}
+    assert stored(library, "cited") == {1: counted("x5")}

@@ -18,7 +18,7 @@ HASHES = st.one_of(st.integers(-(2**63), 2**63 - 1), st.sampled_from([-(2**63), 
 
 
 def segment(hashes: list[int], dense: bool) -> postings.Postings:
-    """Postings of papers that contain each of these terms; dense ones where the papers are many enough."""
+    """Postings of papers that contain each of these terms; dense ones where there are enough papers."""
     papers = np.arange(300 if dense else 3, dtype=np.uint16)
     terms = np.array(hashes, np.int64)
     each = np.arange(len(terms), dtype=np.int32)
@@ -32,14 +32,14 @@ def test_the_compiled_search_agrees_with_numpy(terms: list[int], others: list[in
     built = segment(terms, dense)
     hashes = np.array([*terms[::2], *others], np.int64)
     expected_at, expected = lookup.find_in_numpy(built, hashes)
-    found = np.empty((5, len(hashes)), np.int64)
-    kernels.find_terms(built.terms, built.starts, built.counts, built.dense_terms, hashes, *found)
+    columns = np.empty((5, len(hashes)), np.int64)
+    kernels.find_terms(built.terms, built.starts, built.counts, built.dense_terms, hashes, *columns)
     known = expected.counts > 0
-    assert (found[0][known] == expected_at[known]).all()
-    assert found[4].tolist() == expected.counts.tolist()
-    assert found[3].tolist() == expected.rows.tolist()
-    assert (found[2] - found[1]).tolist() == (expected.ends - expected.starts).tolist()
-    assert found[1][known].tolist() == expected.starts[known].tolist()
+    assert (columns[0][known] == expected_at[known]).all()
+    assert columns[4].tolist() == expected.counts.tolist()
+    assert columns[3].tolist() == expected.rows.tolist()
+    assert (columns[2] - columns[1]).tolist() == (expected.ends - expected.starts).tolist()
+    assert columns[1][known].tolist() == expected.starts[known].tolist()
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_live_counts_are_those_of_the_papers_that_are_not_replaced(library: Libr
     segments = list(library.index.segments("own"))
     assert segments[0].shadowed is not None
     for segment in segments:
-        for _ in range(2):  # the second time from what was counted before
+        for _ in range(2):  # the second time from the cached counts
             places = segment.look_up(segment.postings.terms)
             live = np.isfinite(segment.lengths)
             for term in range(len(segment.postings.terms)):

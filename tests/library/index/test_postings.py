@@ -18,7 +18,7 @@ from citewell.library.index import postings
 from citewell.library.index.postings import BLOCK, GONE, Postings
 
 HASHES = np.array([0, 70, -5, 33, 2**62, -(2**63), 8], np.int64)
-"""The hash of each term number; number 0 stands for stop words and never occurs."""
+"""The hash of each term number; number 0 is for stop words and never occurs."""
 
 Texts = dict[int, list[int] | None]
 """Paper within the block to its term numbers, None where it is gone."""
@@ -30,19 +30,19 @@ dense_from = st.sampled_from([1, 2, 256])
 
 def built(papers: Texts) -> Postings:
     order = sorted(papers)
-    found = [papers[num] for num in order]
+    texts = [papers[num] for num in order]
     return postings.build(
         np.array(order, np.uint16),
-        np.array([GONE if terms is None else len(terms) for terms in found], np.uint32),
-        np.array([20_000_000 + num if terms is not None else 0 for num, terms in zip(order, found, strict=True)], np.int32),
-        np.array([term for terms in found for term in terms or ()], np.int32),
+        np.array([GONE if terms is None else len(terms) for terms in texts], np.uint32),
+        np.array([20_000_000 + num if terms is not None else 0 for num, terms in zip(order, texts, strict=True)], np.int32),
+        np.array([term for terms in texts for term in terms or ()], np.int32),
         HASHES,
     )
 
 
 def read(segment: Postings) -> tuple[dict[int, dict[int, int] | None], dict[int, int]]:
-    """What a segment says of each of its papers (term hash to frequency, None where it is gone), and the papers' dates."""
-    said: dict[int, dict[int, int] | None] = {
+    """The postings of each paper of a segment (term hash to frequency, None where it is gone), and the papers' dates."""
+    frequencies_of: dict[int, dict[int, int] | None] = {
         num: None if length == GONE else {}
         for num, length in zip(segment.papers.tolist(), segment.lengths.tolist(), strict=True)
     }
@@ -56,10 +56,10 @@ def read(segment: Postings) -> tuple[dict[int, dict[int, int] | None], dict[int,
             times = segment.dense[rows[at]][docs].tolist()
         assert docs == sorted(set(docs)) and len(docs) == segment.counts[at] > 0
         for doc, frequency in zip(docs, times, strict=True):
-            holder = said[doc + segment.first]
-            assert holder is not None, "a paper that is gone has postings"
-            holder[term] = frequency
-    return said, dict(zip(segment.papers.tolist(), segment.dates.tolist(), strict=True))
+            own = frequencies_of[doc + segment.first]
+            assert own is not None, "a paper that is gone has postings"
+            own[term] = frequency
+    return frequencies_of, dict(zip(segment.papers.tolist(), segment.dates.tolist(), strict=True))
 
 
 def expected(papers: Texts) -> dict[int, dict[int, int] | None]:
@@ -71,7 +71,7 @@ def expected(papers: Texts) -> dict[int, dict[int, int] | None]:
 
 @settings(deadline=None)
 @given(texts, dense_from)
-def test_a_segment_says_what_it_was_built_from(papers: Texts, dense: int) -> None:
+def test_a_segment_has_the_postings_it_was_built_from(papers: Texts, dense: int) -> None:
     with patch.object(postings, "_DENSE_AT_LEAST", dense):
         segment = built(papers)
     assert read(segment)[0] == expected(papers)
@@ -81,7 +81,9 @@ def test_a_segment_says_what_it_was_built_from(papers: Texts, dense: int) -> Non
 
 @given(st.lists(st.tuples(texts, dense_from), min_size=1, max_size=4), dense_from, st.booleans())
 @settings(max_examples=120, deadline=None)
-def test_a_merged_segment_says_what_its_stack_said(stack: list[tuple[Texts, int]], dense: int, keep_gone: bool) -> None:
+def test_a_merged_segment_has_the_newest_postings_of_its_stack(
+    stack: list[tuple[Texts, int]], dense: int, keep_gone: bool
+) -> None:
     segments = []
     for papers, dense_here in stack:
         with patch.object(postings, "_DENSE_AT_LEAST", dense_here):
@@ -89,16 +91,16 @@ def test_a_merged_segment_says_what_its_stack_said(stack: list[tuple[Texts, int]
     newest = {num: terms for papers, _ in stack for num, terms in papers.items()}
     with patch.object(postings, "_DENSE_AT_LEAST", dense):
         merged = postings.merge(segments, keep_gone)
-    kept = {num: terms for num, terms in newest.items() if keep_gone or terms is not None}
-    if not kept:
+    remaining = {num: terms for num, terms in newest.items() if keep_gone or terms is not None}
+    if not remaining:
         assert merged is None
         return
     assert merged is not None
-    said, dates = read(merged)
-    assert said == expected(kept)
-    assert dates == {num: 20_000_000 + num if terms is not None else 0 for num, terms in kept.items()}
+    frequencies_of, dates = read(merged)
+    assert frequencies_of == expected(remaining)
+    assert dates == {num: 20_000_000 + num if terms is not None else 0 for num, terms in remaining.items()}
     assert dict(zip(merged.papers.tolist(), merged.lengths.tolist(), strict=True)) == {
-        num: GONE if terms is None else len(terms) for num, terms in kept.items()
+        num: GONE if terms is None else len(terms) for num, terms in remaining.items()
     }
 
 
@@ -121,7 +123,7 @@ named = st.dictionaries(st.text(min_size=1, max_size=8), arrays_of.arrays(dtypes
 
 @given(arrays=named)
 @settings(max_examples=60, deadline=None)
-def test_arrays_come_back_from_their_file(tmp_path_factory: pytest.TempPathFactory, arrays: dict[str, Any]) -> None:
+def test_arrays_are_read_back_from_their_file(tmp_path_factory: pytest.TempPathFactory, arrays: dict[str, Any]) -> None:
     path = tmp_path_factory.mktemp("arrays") / "some.seg"
     size, crc = write_arrays(path, arrays)
     assert (path.stat().st_size, checksum(path)) == (size, crc)

@@ -18,8 +18,8 @@ from tests.library.records import store, take
 ATTENTION = Paper("Attention Is All You Need", authors=["Ashish Vaswani", "Noam Shazeer"], year=2017)
 
 
-def kept(folder: Path, *papers: Paper) -> int:
-    """As how many papers these records are kept, taken one after the other."""
+def stored_papers(folder: Path, *papers: Paper) -> int:
+    """The number of papers in the store after these records are taken one by one."""
     with store(folder) as db:
         take(db, *([paper] for paper in papers))
         return int(db.execute("SELECT count(*) FROM papers").fetchone()[0])
@@ -29,11 +29,11 @@ def kept(folder: Path, *papers: Paper) -> int:
     "key", ["doi:10.1000/1", "arxiv:1706.03762", "pmid:11", "acl:P19-1001", "openalex:W5", f"s2:{'a' * 40}", "set:7"]
 )
 def test_one_shared_identifier_is_enough(key: str, tmp_path: Path) -> None:
-    assert kept(tmp_path, Paper("One title", ids=["corpus:1", key]), Paper("Quite another", ids=[key, "mag:2"])) == 1
+    assert stored_papers(tmp_path, Paper("One title", ids=["corpus:1", key]), Paper("Quite another", ids=[key, "mag:2"])) == 1
 
 
 def test_an_acl_doi_is_the_acl_identifier(tmp_path: Path) -> None:
-    assert kept(tmp_path, Paper("One", ids=["doi:10.18653/v1/p19-1001"]), Paper("Two", ids=["acl:P19-1001"])) == 1
+    assert stored_papers(tmp_path, Paper("One", ids=["doi:10.18653/v1/p19-1001"]), Paper("Two", ids=["acl:P19-1001"])) == 1
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_an_acl_doi_is_the_acl_identifier(tmp_path: Path) -> None:
     ],
 )
 def test_without_a_shared_identifier_title_author_and_year_decide(other: Paper, papers: int, tmp_path: Path) -> None:
-    assert kept(tmp_path, ATTENTION, other) == papers
-    assert kept(tmp_path / "turned", other, ATTENTION) == papers
+    assert stored_papers(tmp_path, ATTENTION, other) == papers
+    assert stored_papers(tmp_path / "turned", other, ATTENTION) == papers
 
 
 def test_any_title_that_a_paper_has_had_identifies_it(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_any_title_that_a_paper_has_had_identifies_it(tmp_path: Path) -> None:
     for number, third in enumerate(
         (Paper("New title", authors=["A. Byron"], year=2020), Paper("Old title", authors=["A. Byron"], year=2020))
     ):
-        assert kept(tmp_path / f"{number}", preprint, published, third) == 1
+        assert stored_papers(tmp_path / f"{number}", preprint, published, third) == 1
 
 
 def test_one_record_may_join_several_papers(tmp_path: Path) -> None:
@@ -71,14 +71,14 @@ def test_one_record_may_join_several_papers(tmp_path: Path) -> None:
         Paper("Another title", ids=["pmid:1"]),
         Paper("Title", authors=["A. Byron"], year=2019, ids=["pmid:1"]),
     ]
-    assert kept(tmp_path / "apart", *records[:4]) == 4
+    assert stored_papers(tmp_path / "apart", *records[:4]) == 4
     for number, order in enumerate(permutations(records)):
         if number % 7 == 0:
-            assert kept(tmp_path / f"{number}", *order) == 2, "three of them share a year, the fourth is two years off"
+            assert stored_papers(tmp_path / f"{number}", *order) == 2, "three of them share a year, the fourth is two years off"
 
 
-def test_a_record_that_says_little_is_the_same_as_itself(tmp_path: Path) -> None:
-    assert kept(tmp_path, Paper("Notes"), Paper("Notes"), Paper("Notes", venue="Elsewhere")) == 2
+def test_identical_records_with_few_fields_are_one_paper(tmp_path: Path) -> None:
+    assert stored_papers(tmp_path, Paper("Notes"), Paper("Notes"), Paper("Notes", venue="Elsewhere")) == 2
 
 
 def test_a_paper_always_has_a_key() -> None:
@@ -126,8 +126,8 @@ faces = st.builds(Signature, st.sets(st.integers(0, 2)), st.sets(st.integers(200
 
 
 @given(faces, faces, faces)
-def test_what_is_the_same_stays_the_same_when_more_is_known(one: Signature, other: Signature, more: Signature) -> None:
-    """Without this, what is one paper would depend on the order in which records come."""
+def test_the_same_work_stays_the_same_when_more_is_known(one: Signature, other: Signature, more: Signature) -> None:
+    """Without this, the papers would depend on the order of the records."""
     assert same_work(one, other) == same_work(other, one)
     if same_work(one, other):
         assert same_work(Signature(*(mine | theirs for mine, theirs in zip(one, more, strict=True))), other)

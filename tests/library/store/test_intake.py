@@ -1,4 +1,4 @@
-"""Whatever the order and the batches in which records come, the library is the same.
+"""The library is the same for any order and any batches of the records.
 
 The heart is `test_order_and_batches_do_not_matter`: made-up records that share ids, titles, authors and years in every way, and
 cite one another by id or by title and year, are taken in some order. What the store then holds must be what `World`, the slow
@@ -98,11 +98,11 @@ def batches(draw: st.DrawFn, made: list[Any]) -> list[list[Any]]:
     return [order[start:end] for start, end in zip([0, *cuts], cuts, strict=False)]
 
 
-# -- what should come of them -----------------------------------------------------------------------------------------------
+# -- the expected result ----------------------------------------------------------------------------------------------------
 
 
 class Known:
-    """A paper as the world knows it: every record of it."""
+    """A paper with all of its records."""
 
     def __init__(self, paper: Paper) -> None:
         self.records = [paper]
@@ -142,7 +142,7 @@ def near(one: set[Any], other: set[Any]) -> bool:
 
 
 class World:
-    """The papers that some records describe, and what they say of one another."""
+    """The papers that some records describe, with their citations and contexts."""
 
     def __init__(self, made: list[Paper | Context]) -> None:
         self.papers = [Known(record) for record in made if isinstance(record, Paper)]
@@ -162,8 +162,8 @@ class World:
                 self.parked.add(json.dumps(msgspec.to_builtins(context), sort_keys=True))
 
     def cited(self, citing: int) -> list[Reference]:
-        said = [reference for record in self.papers[citing].records for reference in record.references]
-        return said + [reference for (at, *_), cited in self.contexts.items() if at == citing for reference in cited]
+        references = [reference for record in self.papers[citing].records for reference in record.references]
+        return references + [reference for (at, *_), cited in self.contexts.items() if at == citing for reference in cited]
 
     def candidates(self, reference: Reference) -> set[int]:
         """The papers that a reference may mean; with more than one, the library may choose."""
@@ -175,11 +175,11 @@ def citing_keys(context: Context) -> list[str]:
 
 
 def compare(db: sqlite3.Connection, world: World) -> None:
-    """The store holds what the world says, and nothing else."""
+    """The store has exactly the papers, citations and contexts of the world."""
     nums = [papers_of(db, known) for known in world.papers]
-    assert all(len(found) == 1 for found in nums), "one paper was kept as two"
-    at_num = {found.pop(): at for at, found in enumerate(nums)}
-    assert len(at_num) == len(world.papers), "two papers were kept as one"
+    assert all(len(numbers) == 1 for numbers in nums), "one paper is stored as two"
+    at_num = {numbers.pop(): at for at, numbers in enumerate(nums)}
+    assert len(at_num) == len(world.papers), "two papers are stored as one"
     assert {num for (num,) in db.execute("SELECT num FROM papers")} == set(at_num)
     for num, at in at_num.items():
         compare_paper(db, num, world.papers[at])
@@ -188,9 +188,9 @@ def compare(db: sqlite3.Connection, world: World) -> None:
 
 
 def papers_of(db: sqlite3.Connection, known: Known) -> set[int]:
-    found = [{num for (num,) in db.execute("SELECT paper FROM ids WHERE key = ?", (key,))} for key in sorted(known.keys)]
-    assert all(found), "an id is not found"
-    return set.union(*found)
+    papers = [{num for (num,) in db.execute("SELECT paper FROM ids WHERE key = ?", (key,))} for key in sorted(known.keys)]
+    assert all(papers), "an id is not found"
+    return set.union(*papers)
 
 
 def compare_paper(db: sqlite3.Connection, num: int, known: Known) -> None:
@@ -199,16 +199,16 @@ def compare_paper(db: sqlite3.Connection, num: int, known: Known) -> None:
     assert set(row.paper.keywords) == {word for record in known.records for word in record.keywords}
     assert row.title_key == title_key(row.paper.title)
     for field in ("title", "abstract", "authors", "year", "venue", "citekey", "pages"):
-        kept = row.paper.extra.get(field) if field in ("citekey", "pages") else getattr(row.paper, field)
-        kept = "; ".join(kept) if isinstance(kept, list) else str(kept or "")
+        value = row.paper.extra.get(field) if field in ("citekey", "pages") else getattr(row.paper, field)
+        value = "; ".join(value) if isinstance(value, list) else str(value or "")
         also = row.also.get(f"extra.{field}" if field in ("citekey", "pages") else field, [])
-        assert {kept, *also} - {""} == known.given(field), field
-        assert kept not in also
+        assert {value, *also} - {""} == known.given(field), field
+        assert value not in also
     dates = {row.paper.date, *row.also.get("date", ())}
-    assert {date for date in known.given("date") if not any(kept.startswith(date) for kept in dates)} == set()
-    found = [text for (text,) in db.execute("SELECT text FROM sentences WHERE paper = ? ORDER BY position", (num,))]
-    assert sorted(found) == sorted({sentence.text for record in known.records for sentence in record.sentences})
-    assert row.sentences == len(found)
+    assert {date for date in known.given("date") if not any(value.startswith(date) for value in dates)} == set()
+    sentences = [text for (text,) in db.execute("SELECT text FROM sentences WHERE paper = ? ORDER BY position", (num,))]
+    assert sorted(sentences) == sorted({sentence.text for record in known.records for sentence in record.sentences})
+    assert row.sentences == len(sentences)
     for key in known.given("citekey"):
         assert db.execute("SELECT 1 FROM ids WHERE key = ? AND paper = ?", (f"key={key}", num)).fetchone()
 
@@ -218,7 +218,7 @@ def compare_citations(db: sqlite3.Connection, at_num: dict[int, int], world: Wor
         cited = {at_num[other] for (other,) in db.execute("SELECT cited FROM citations WHERE citing = ?", (num,))}
         choices = [world.candidates(reference) for reference in world.cited(at)]
         assert cited <= set().union(*choices) - {at}
-        # Each that can only mean one paper is resolved to it; each that may mean several, to one of them.
+        # A reference that matches one paper is resolved to it; one that matches several, to one of them.
         assert all(choice & (cited | {at}) for choice in choices if choice)
         if all(len(choice) < 2 for choice in choices):
             assert cited == set().union(*choices) - {at}
@@ -230,21 +230,21 @@ def compare_citations(db: sqlite3.Connection, at_num: dict[int, int], world: Wor
 
 
 def sought(reference: Reference) -> frozenset[Any]:
-    """What the store knows a reference by."""
+    """The keys by which the store identifies a reference."""
     ids, title = reference_ids(reference), reference_title(reference)
     year = set() if title is None else {reference.year}
     return frozenset({*waiting_keys(reference, ids, title), *year})
 
 
 def compare_contexts(db: sqlite3.Connection, at_num: dict[int, int], world: World) -> None:
-    found = db.execute("SELECT citing, id, text, num FROM contexts").fetchall()
-    assert sorted((at_num[num], name, text) for num, name, text, _ in found) == sorted(world.contexts)
-    for citing, name, text, num in found:
-        said = world.contexts[at_num[citing], name, text]
+    contexts = db.execute("SELECT citing, id, text, num FROM contexts").fetchall()
+    assert sorted((at_num[num], name, text) for num, name, text, _ in contexts) == sorted(world.contexts)
+    for citing, name, text, num in contexts:
+        references = world.contexts[at_num[citing], name, text]
         targets = db.execute("SELECT citing, cited FROM targets WHERE context = ?", (num,)).fetchall()
-        assert len(targets) == len({sought(reference) for reference in said})
+        assert len(targets) == len({sought(reference) for reference in references})
         assert {source for source, _ in targets} <= {citing}
-        choices = [world.candidates(reference) or {None} for reference in said]
+        choices = [world.candidates(reference) or {None} for reference in references]
         meant = {at_num.get(cited) for _, cited in targets}
         assert meant <= set().union(*choices)
         assert all(choice & meant for choice in choices)
@@ -314,7 +314,7 @@ def test_a_third_record_makes_two_papers_one_and_keeps_all_of_both(db: sqlite3.C
     assert take(db, [cited, one, other, citing]) == [4]
     assert counts(db, "papers", "citations", "contexts") == (4, 4, 3)
     assert take(db, [Paper("", ids=["doi:10.1000/1", "arxiv:2001.00001", "corpus:5"])]) == [0]
-    assert counts(db, "papers", "citations", "contexts") == (3, 2, 2), "what both said is said once"
+    assert counts(db, "papers", "citations", "contexts") == (3, 2, 2), "citations and contexts of both are stored once"
     for name in ("doi:10.1000/1", "arxiv:2001.00001", "corpus:5", "first", "second", "one2020", "other2020"):
         paper = whole(db, name)
         assert (paper.title, paper.abstract, paper.authors, paper.year) == ("One title", "One abstract", ["Ada Byron"], 2020)
@@ -329,7 +329,7 @@ def test_a_third_record_makes_two_papers_one_and_keeps_all_of_both(db: sqlite3.C
     assert (also["title"], also["venue"], also["extra.pages"]) == (["Other title"], ["There"], ["3-4"])
 
 
-def test_a_later_source_fills_what_an_earlier_lacked(db: sqlite3.Connection) -> None:
+def test_a_later_source_fills_missing_fields(db: sqlite3.Connection) -> None:
     take(db, [Paper("Title", year=2019, date="2019", ids=["pmid:1"], keywords=["a"])])
     take(
         db,
@@ -367,7 +367,7 @@ def test_a_citation_waits_for_its_paper(db: sqlite3.Connection, reference: Refer
     take(db, [citing])
     assert counts(db, "citations") == (0,)
     assert Store(db, Path()).counts()["waiting"] == 1
-    assert whole(db, "pmid:9").references == [reference], "it is kept as it was given"
+    assert whole(db, "pmid:9").references == [reference], "it is stored as it was given"
     take(db, [Paper("A waited for paper", year=2019, ids=["doi:10.1000/1", "doi:10.18653/v1/p19-1001"])])
     assert db.execute("SELECT citing, cited FROM citations").fetchall() == [(1, 2)]
     assert db.execute("SELECT citing, cited FROM targets").fetchall() == [(1, 2)]
@@ -377,7 +377,7 @@ def test_a_citation_waits_for_its_paper(db: sqlite3.Connection, reference: Refer
 @pytest.mark.parametrize(
     "reference", [Reference([], "A paper", None), Reference([], "A paper", 2022), Reference(["pmid:404"], "A paper")]
 )
-def test_a_citation_that_does_not_fit_goes_on_waiting(db: sqlite3.Connection, reference: Reference) -> None:
+def test_a_citation_that_does_not_match_stays_unresolved(db: sqlite3.Connection, reference: Reference) -> None:
     take(db, [Paper("Citing", ids=["pmid:9"], references=[reference])], [Paper("A paper", year=2019, ids=["pmid:1"])])
     assert counts(db, "citations") == (0,)
     assert Store(db, Path()).counts()["waiting"] == 1
@@ -418,7 +418,7 @@ def test_a_paper_does_not_cite_itself(db: sqlite3.Connection) -> None:
     assert counts(db, "citations", "papers") == (0, 1)
 
 
-def test_identifiers_that_look_like_our_own_words_do_no_harm(db: sqlite3.Connection) -> None:
+def test_identifiers_that_look_like_internal_keys_are_harmless(db: sqlite3.Connection) -> None:
     odd = ["title:not a number", "id:x", "key:x", "record:x", "untraceable:x", ":", "a:"]
     citing = Paper("Citing", ids=["pmid:9"], references=[Reference([key]) for key in odd])
     take(db, [citing, *(Context("see TARGETCIT", [Reference(["pmid:9"])], key) for key in odd)])

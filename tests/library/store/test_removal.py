@@ -1,4 +1,4 @@
-"""What is taken out is gone; what others say of it waits for its return."""
+"""Removed papers are gone; the citations of them by others wait until they are added again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.library.records import write_jsonl
 
 
 def contents(library: Library) -> dict[str, Any]:
-    """What the library says, by names."""
+    """The contents of the library, by names."""
     library.reload()
     db = library.store.db
     pairs = "SELECT a.id, b.id FROM citations JOIN papers AS a ON a.num = citing JOIN papers AS b ON b.num = cited"
@@ -31,13 +31,13 @@ def contents(library: Library) -> dict[str, Any]:
         "targets": sorted(db.execute(targets), key=repr),
         "sentences": sorted(db.execute("SELECT id, position, text FROM sentences JOIN papers ON num = paper")),
         "counts": {name: counts[name] for name in ("waiting", "contexts", "waiting_contexts")},
-        "found": [suggestion.paper.id for suggestion in suggest(library, Query(title="gulls and tides count boats birds"))],
+        "suggested": [suggestion.paper.id for suggestion in suggest(library, Query(title="gulls and tides count boats birds"))],
         "indexed": {name: len(library.index.listed(name)) for name in ("own", "cited", "citing")},
     }
 
 
 @pytest.mark.parametrize("names", [["harbour"], ["gulls"], ["tides"], ["review"], ["gulls", "tides"], ["harbour", "review"]])
-def test_adding_again_restores_what_was_removed(tiny: Library, tiny_file: Path, names: list[str]) -> None:
+def test_adding_again_restores_removed_papers(tiny: Library, tiny_file: Path, names: list[str]) -> None:
     before = contents(tiny)
     assert tiny.remove(names) == len(names)
     assert tiny.check().sound
@@ -55,7 +55,7 @@ def test_citations_of_a_removed_paper_wait(tiny: Library) -> None:
     with pytest.raises(CitewellError, match="has no paper"):
         tiny.paper("harbour")
     waiting = [reference for reference in tiny.paper("review").references if "doi:10.1000/harbour" in reference.ids]
-    assert [reference.title for reference in waiting] == ["Counting boats in the harbour"], "what is known of it is kept"
+    assert [reference.title for reference in waiting] == ["Counting boats in the harbour"], "its title stays known"
     (context,) = tiny.paper("tides").contexts
     assert context.cited[0].title == "Counting boats in the harbour"
 
@@ -86,7 +86,7 @@ def test_a_citing_paper_takes_its_contexts_with_it(tiny: Library) -> None:
     assert tiny.check().sound
 
 
-def test_what_is_removed_is_not_suggested(tiny: Library) -> None:
+def test_removed_papers_are_not_suggested(tiny: Library) -> None:
     query = Query(title="gulls mistaken for boats")
     prepare(tiny)
     assert suggest(tiny, query)[0].paper.id == "gulls"
@@ -113,8 +113,8 @@ def test_an_unknown_name_stops_the_removal(tiny: Library) -> None:
     assert len(tiny) == 4
 
 
-def test_an_interrupted_add_begins_anew_after_a_removal(tiny: Library, tiny_file: Path) -> None:
-    """Else it would go on behind records that are no longer there."""
+def test_an_interrupted_add_starts_again_after_a_removal(tiny: Library, tiny_file: Path) -> None:
+    """Otherwise it would continue after records that are no longer there."""
     with tiny._writing() as (db, _):
         db.execute("INSERT INTO imports VALUES ('some file', 3)")
     tiny.remove(["gulls"])

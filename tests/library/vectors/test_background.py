@@ -1,4 +1,4 @@
-"""Vectors in the background: one process a library, none of the papers forgotten, and a kill costs one chunk."""
+"""Vectors in the background: one process per library, every paper gets its vector, and a kill costs one chunk."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
 
 @contextmanager
 def working(library: Library) -> Iterator[subprocess.Popen[bytes]]:
-    """The real process, with an encoder that takes its time."""
+    """The real process, with a slow encoder."""
     script = SLOW.format(root=str(Path(__file__).parents[3]), library=str(library.folder))
     process = subprocess.Popen([sys.executable, "-c", script])
     try:
@@ -77,57 +77,57 @@ def wait(until: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def stand(library: Library) -> VectorStatus:
-    (found,) = vector_status(library)
-    return found
+def the_status(library: Library) -> VectorStatus:
+    (only,) = vector_status(library)
+    return only
 
 
-def test_it_says_how_far_it_is_and_a_kill_costs_one_chunk(library: Library) -> None:
-    assert stand(library) == VectorStatus("letters", "own", 0, 200, complete=False, at_work=False)
+def test_progress_is_reported_and_a_kill_costs_one_chunk(library: Library) -> None:
+    assert the_status(library) == VectorStatus("letters", "own", 0, 200, complete=False, at_work=False)
     with working(library) as process:
-        wait(lambda: stand(library).papers >= 50)
-        now = stand(library)
+        wait(lambda: the_status(library).papers >= 50)
+        now = the_status(library)
         assert now.at_work and not now.complete and 0 < (now.seconds_left or 0) < 60
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     progress = status.read_progress(library, "letters", "own")
     assert progress is not None and (progress.pid, progress.total) == (process.pid, 200)
-    done = stand(library).papers
+    done = the_status(library).papers
     assert 50 <= done < 200 and done - progress.done in (0, 10)
-    assert stand(library) == VectorStatus("letters", "own", done, 200, complete=False, at_work=False)
+    assert the_status(library) == VectorStatus("letters", "own", done, 200, complete=False, at_work=False)
     assert keep_up(library) == 200 - done
-    assert stand(library) == VectorStatus("letters", "own", 200, 200, complete=True, at_work=False)
+    assert the_status(library) == VectorStatus("letters", "own", 200, 200, complete=True, at_work=False)
     agree(library)
 
 
-def test_one_that_watches_sees_all_of_it(library: Library) -> None:
+def test_a_watcher_sees_all_progress(library: Library) -> None:
     progress = RecordedProgress()
     with working(library) as process:
-        wait(lambda: stand(library).at_work)
+        wait(lambda: the_status(library).at_work)
         follow(library, "letters", "own", progress)
         assert process.wait(60) == 0
     assert progress.calls[0] == ("start", "encoding with letters", 200, "papers")
     assert 100 < int(str(progress.calls[-1][1])) <= 200
-    assert stand(library).complete
+    assert the_status(library).complete
 
 
 def test_encode_by_hand_waits_for_the_one_at_work(library: Library) -> None:
     with working(library):
-        wait(lambda: stand(library).at_work)
-        asked = ["library", "encode", "--encoder", "letters", "--library", str(library.folder)]
-        done = CliRunner().invoke(cli, asked, catch_exceptions=False)
+        wait(lambda: the_status(library).at_work)
+        command = ["library", "encode", "--encoder", "letters", "--library", str(library.folder)]
+        done = CliRunner().invoke(cli, command, catch_exceptions=False)
     assert "another process is already computing these vectors" in done.stderr
     assert done.stdout == "0 papers encoded; 200 have letters vectors (title and abstract)\n"
 
 
-def test_while_one_is_at_work_a_second_leaves(library: Library) -> None:
+def test_a_second_process_stops_while_one_is_at_work(library: Library) -> None:
     (library.folder / "vectors").mkdir()
     with FileLock(library.folder / "vectors" / "background.lock"):
         assert keep_up(Library(library.folder)) == 0
     assert keep_up(library) == 200
 
 
-def test_papers_that_come_while_it_is_at_work_are_not_forgotten(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_papers_added_during_encoding_are_encoded(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupted(Letters):
         def encode(self, texts: Sequence[str]) -> np.ndarray:
             if len(texts) == 200:
@@ -139,13 +139,13 @@ def test_papers_that_come_while_it_is_at_work_are_not_forgotten(library: Library
     agree(library)
 
 
-def test_papers_that_come_at_its_very_end_are_not_forgotten(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_papers_added_at_the_very_end_are_encoded(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds: list[int] = []
 
     def and_then_more(library: Library, name: str, text: str) -> int:
         made = status.encode_with_progress(library, name, text)
         if not seconds:
-            # Nothing was lacking any more, but the lock is still held: the second process is sent away.
+            # All vectors are computed, but this process still has the lock: the second one stops at once.
             other = Library(library.folder)
             other.take([Paper(id="last", title="the last boat")])
             seconds.append(keep_up(other))
@@ -156,7 +156,7 @@ def test_papers_that_come_at_its_very_end_are_not_forgotten(library: Library, mo
     agree(library)
 
 
-def test_what_was_encoded_before_does_not_count_for_the_estimate(library: Library) -> None:
+def test_earlier_vectors_do_not_count_for_the_estimate(library: Library) -> None:
     now = time.time()
     assert EncodingProgress(1, now, now, 100, 200).seconds_left() is None
     assert EncodingProgress(1, now, now, 100, 200, pace=0.5).seconds_left() == pytest.approx(50, abs=1)
@@ -168,9 +168,7 @@ def test_what_was_encoded_before_does_not_count_for_the_estimate(library: Librar
     assert again is not None and (again.done, again.pace) == (200, 0)
 
 
-def test_nothing_is_started_where_there_is_nothing_to_do_or_to_do_it_with(
-    library: Library, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_process_is_started_without_work_or_encoder(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[dict[str, object]] = []
     monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append(options))
     assert not encode_in_background(library), "the tests switch it off"
@@ -192,7 +190,7 @@ def test_adding_from_python_starts_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert not (library.folder / "vectors").exists()
 
 
-def test_vectors_that_are_not_kept_up_to_date_are_listed_too(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_that_are_not_updated_automatically_are_listed_too(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_up(library)
     monkeypatch.setattr(status, "DEFAULT_VECTORS", ())
-    assert stand(library) == VectorStatus("letters", "own", 200, 200, complete=True, at_work=False)
+    assert the_status(library) == VectorStatus("letters", "own", 200, 200, complete=True, at_work=False)

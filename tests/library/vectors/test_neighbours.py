@@ -1,4 +1,4 @@
-"""Neighbours: what they find is what a scan finds, nearly; what they do not cover, or cannot, the scan finds."""
+"""The neighbour index finds nearly what a scan finds; the scan covers what the index does not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def put(store: VectorStore, papers: Sequence[int] | np.ndarray, made: np.ndarray
     store.add(np.asarray(papers, np.int64), np.full(len(papers), edition, np.int64), *quantised(made))
 
 
-def made_anew(store: VectorStore, live: np.ndarray, limit: int = LIMIT) -> bool:
+def rebuilt(store: VectorStore, live: np.ndarray, limit: int = LIMIT) -> bool:
     return refresh(store, live, limit)
 
 
@@ -57,7 +57,7 @@ def near(store: VectorStore, live: np.ndarray, use: bool = True) -> VectorSearch
     return VectorSearch(parts, Neighbours.open(store) if use else None)
 
 
-def found(
+def nearest_papers(
     store: VectorStore, live: np.ndarray, query: np.ndarray, size: int, may: Callable[[np.ndarray], np.ndarray] = anything
 ) -> set[int]:
     return set(near(store, live).nearest(query, size, may)[0].tolist())
@@ -73,11 +73,11 @@ def scanned(
 def store(tmp_path: Path) -> VectorStore:
     store = VectorStore(tmp_path, "letters", "own")
     put(store, range(4000), clustered(4000, 1))
-    assert made_anew(store, np.arange(4000))
+    assert rebuilt(store, np.arange(4000))
     return VectorStore(tmp_path, "letters", "own")
 
 
-def test_nearly_all_that_a_scan_finds_is_found(store: VectorStore) -> None:
+def test_the_index_finds_nearly_all_that_a_scan_finds(store: VectorStore) -> None:
     live = np.arange(4000)
     with_index, without = near(store, live), near(store, live, use=False)
     recalls = []
@@ -92,21 +92,21 @@ def test_nearly_all_that_a_scan_finds_is_found(store: VectorStore) -> None:
 def test_few_vectors_need_no_index(tmp_path: Path) -> None:
     store = VectorStore(tmp_path, "letters", "own")
     put(store, range(LIMIT), clustered(LIMIT, 1))
-    assert not made_anew(store, np.arange(LIMIT))
+    assert not rebuilt(store, np.arange(LIMIT))
     assert Neighbours.open(store) is None
     put(store, [LIMIT], clustered(1, 2))
-    assert not made_anew(store, np.arange(LIMIT)), "the one more is not of the library"
-    assert made_anew(store, np.arange(LIMIT + 1))
+    assert not rebuilt(store, np.arange(LIMIT)), "the one more is not of the library"
+    assert rebuilt(store, np.arange(LIMIT + 1))
 
 
-def test_what_comes_later_is_found_and_covered_once_it_is_much(store: VectorStore) -> None:
+def test_new_papers_are_found_and_indexed_once_there_are_many(store: VectorStore) -> None:
     new = clustered(1200, 3)
     put(store, range(4000, 4300), new[:300])
     live = np.arange(4300)
-    assert not made_anew(store, live)
-    assert all(4000 + at in found(store, live, new[at], 5) for at in range(300))
+    assert not rebuilt(store, live)
+    assert all(4000 + at in nearest_papers(store, live, new[at], 5) for at in range(300))
     put(store, range(4300, 5200), new[300:])
-    assert made_anew(store, np.arange(5200))
+    assert rebuilt(store, np.arange(5200))
     opened = Neighbours.open(store)
     assert opened is not None and len(opened) == 5200
 
@@ -115,31 +115,31 @@ def test_removed_papers_are_not_found(store: VectorStore) -> None:
     query = clustered(1, 4)[0]
     best = scanned(store, np.arange(4000), query, 50)
     live = np.array(sorted(set(range(4000)) - best))
-    assert not made_anew(store, live)
-    assert not found(store, live, query, 50) & best
-    assert found(store, np.zeros(0, np.int64), query, 50) == set()
+    assert not rebuilt(store, live)
+    assert not nearest_papers(store, live, query, 50) & best
+    assert nearest_papers(store, np.zeros(0, np.int64), query, 50) == set()
     few = np.arange(0, 4000, 5)
-    assert made_anew(store, few), "most of what the index has is gone"
+    assert rebuilt(store, few), "most of what the index has is gone"
 
 
-def test_a_changed_text_is_found_by_what_it_is_now(store: VectorStore) -> None:
+def test_a_changed_text_is_found_by_its_new_vector(store: VectorStore) -> None:
     live = np.arange(4000)
     before, after = clustered(4000, 1)[7], clustered(1, 5)[0]
     put(store, [7], after[None], edition=2)
-    assert 7 in found(store, live, after, 5)
-    assert 7 not in found(store, live, before, 5)
+    assert 7 in nearest_papers(store, live, after, 5)
+    assert 7 not in nearest_papers(store, live, before, 5)
 
 
-def test_filters_that_leave_little_get_the_scan(store: VectorStore) -> None:
+def test_strict_filters_use_the_scan(store: VectorStore) -> None:
     live = np.arange(4000)
     for query in clustered(5, 6):
 
         def few(papers: np.ndarray) -> np.ndarray:
             return np.asarray(papers % 97 == 3)
 
-        assert found(store, live, query, 30, few) == scanned(store, live, query, 30, few)
-        assert len(found(store, live, query, 30, few)) == 30
-        assert found(store, live, query, 100, few) == set(range(3, 4000, 97))
+        assert nearest_papers(store, live, query, 30, few) == scanned(store, live, query, 30, few)
+        assert len(nearest_papers(store, live, query, 30, few)) == 30
+        assert nearest_papers(store, live, query, 100, few) == set(range(3, 4000, 97))
 
 
 def damaged(path: Path, how: str) -> None:
@@ -161,8 +161,8 @@ def test_damage_costs_only_time(store: VectorStore, how: str, ending: str) -> No
     damaged(file, how)
     live, query = np.arange(4000), clustered(1, 7)[0]
     assert Neighbours.open(store) is None
-    assert found(store, live, query, 50) == scanned(store, live, query, 50)
-    assert made_anew(store, live)
+    assert nearest_papers(store, live, query, 50) == scanned(store, live, query, 50)
+    assert rebuilt(store, live)
     assert Neighbours.open(store) is not None
 
 
@@ -176,29 +176,29 @@ def test_a_build_that_was_killed_leaves_the_old_state(store: VectorStore, tmp_pa
     named = store.neighbours
     put(store, range(4000, 6000), clustered(2000, 8))
     with patch.object(VectorStore, "keep_neighbours", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
-        made_anew(store, np.arange(6000))
+        rebuilt(store, np.arange(6000))
     (store.folder / "0123456789ab.near.part").write_bytes(b"begun")
     again = VectorStore(tmp_path, "letters", "own")
     assert again.neighbours == named and Neighbours.open(again) is not None
-    assert 5999 in found(again, np.arange(6000), clustered(2000, 8)[-1], 5)
-    assert made_anew(again, np.arange(6000))
+    assert 5999 in nearest_papers(again, np.arange(6000), clustered(2000, 8)[-1], 5)
+    assert rebuilt(again, np.arange(6000))
     assert len(list(store.folder.glob("*.near*"))) == len(list(store.folder.glob("*.covered*"))) == 1
 
 
-deeds = st.lists(
+actions = st.lists(
     st.tuples(st.sampled_from(["put", "put", "remove"]), st.integers(0, 60), st.integers(1, 30)), min_size=1, max_size=8
 )
 
 
 @settings(max_examples=25, deadline=None)
-@given(deeds, st.integers(1, 3), st.integers(1, 40))
-def test_whatever_happened_the_nearest_are_found(history: list[tuple[str, int, int]], height: int, size: int) -> None:
+@given(actions, st.integers(1, 3), st.integers(1, 40))
+def test_the_nearest_are_found_after_any_history(history: list[tuple[str, int, int]], height: int, size: int) -> None:
     with tempfile.TemporaryDirectory() as folder, patch.object(vectors, "_HEIGHT", height):
         store = VectorStore(Path(folder), "letters", "own")
         live: set[int] = set()
-        for edition, (deed, first, count) in enumerate(history, 1):
+        for edition, (action, first, count) in enumerate(history, 1):
             papers = range(first, first + count)
-            if deed == "put":
+            if action == "put":
                 put(store, papers, clustered(count, edition), edition)
                 live |= set(papers)
             else:
@@ -206,9 +206,9 @@ def test_whatever_happened_the_nearest_are_found(history: list[tuple[str, int, i
             if not store.exists:
                 continue
             present = np.array(sorted(live), np.int64)
-            made_anew(store, present, limit=10)
+            rebuilt(store, present, limit=10)
             query = clustered(1, 100)[0]
-            assert found(store, present, query, size) == scanned(store, present, query, size)
+            assert nearest_papers(store, present, query, size) == scanned(store, present, query, size)
 
 
 class Scattered:

@@ -1,4 +1,4 @@
-"""Vectors: every live paper has the one of its present text, whatever happened before, and none is made twice."""
+"""Vectors: after any history every live paper has the vector of its current text, and none is computed twice."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ WORDS = ["anchor", "buoy", "canal", "dock"]
 
 
 class Letters:
-    """Encodes a text by how often it holds each of a few letters; counts what it was asked for."""
+    """Encodes a text by how often it has each of a few letters; records the texts it encoded."""
 
     name = "letters"
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.encoded: list[str] = []
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        self.asked += texts
+        self.encoded += texts
         counts = np.array([[1 + text.count(letter) for letter in "abcdefgh"] for text in texts], np.float32)
         return np.asarray(counts / np.linalg.norm(counts, axis=1, keepdims=True), np.float32)
 
@@ -67,16 +67,16 @@ def add(library: Library, records: list[dict[str, Any]]) -> None:
     library.add([source])
 
 
-def shelved(library: Library, text: str = "own") -> dict[int, np.ndarray]:
+def stored_vectors(library: Library, text: str = "own") -> dict[int, np.ndarray]:
     """The vectors of the live papers as retrieval would see them."""
     listed = set(library.index.listed("own").tolist())
-    found: dict[int, np.ndarray] = {}
+    vectors_of: dict[int, np.ndarray] = {}
     for segment, live in VectorStore(library.folder, "letters", text).segments():
         for at in np.flatnonzero(live).tolist():
             if int(segment.papers[at]) in listed:
-                assert int(segment.papers[at]) not in found, "two segments speak for one paper"
-                found[int(segment.papers[at])] = segment.codes[at] * segment.scales[at]
-    return found
+                assert int(segment.papers[at]) not in vectors_of, "two segments have a live vector of one paper"
+                vectors_of[int(segment.papers[at])] = segment.codes[at] * segment.scales[at]
+    return vectors_of
 
 
 def agree(library: Library) -> None:
@@ -84,10 +84,10 @@ def agree(library: Library) -> None:
     papers = library.store.papers(library.index.listed("own").tolist())
     texts = {num: f"{paper.title}. {paper.abstract}" if paper.abstract else paper.title for num, paper in papers.items()}
     expected = dict(zip(texts, Letters().encode(list(texts.values())), strict=True)) if texts else {}
-    found = shelved(library)
-    assert set(found) == set(expected)
+    vectors_of = stored_vectors(library)
+    assert set(vectors_of) == set(expected)
     for num, vector in expected.items():
-        np.testing.assert_allclose(found[num], vector, atol=0.01)
+        np.testing.assert_allclose(vectors_of[num], vector, atol=0.01)
 
 
 papers = st.fixed_dictionaries(
@@ -110,8 +110,8 @@ def test_vectors_follow_the_texts(history: list[tuple[str, Any]], height: int, c
         patch.object(encoding, "CHUNK", chunk),
     ):
         library = Library(Path(folder) / "library")
-        for deed, what in history:
-            if deed == "add":
+        for action, what in history:
+            if action == "add":
                 add(library, what)
             elif library.folder.exists() and library.store.find(what):
                 library.remove([what])
@@ -120,7 +120,7 @@ def test_vectors_follow_the_texts(history: list[tuple[str, Any]], height: int, c
                 agree(library)
                 assert missing(library, "letters") == 0
                 again = Letters()
-                assert encode(library, again) == 0 and again.asked == []
+                assert encode(library, again) == 0 and again.encoded == []
         library.close()
 
 
@@ -133,20 +133,20 @@ def test_only_what_is_new_or_changed_is_encoded(tmp_path: Path) -> None:
     assert missing(library, "letters") >= 1
     second = Letters()
     assert encode(library, second) == 2
-    assert sorted(second.asked) == ["boat 20", "boat 3. now with an abstract"]
+    assert sorted(second.encoded) == ["boat 20", "boat 3. now with an abstract"]
     library.rebuild()
     third = Letters()
     assert encode(library, third) == 0
 
 
-def test_a_donor_lends_what_it_has(tmp_path: Path) -> None:
+def test_vectors_are_copied_from_a_donor(tmp_path: Path) -> None:
     one, other = Library(tmp_path / "one"), Library(tmp_path / "other")
     add(one, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(10)])
     encode(one, Letters())
     add(other, [{"id": f"q{at}", "title": f"boat {at}"} for at in range(5, 15)])
     borrower = Letters()
     assert encode(other, borrower, donors=[one.folder]) == 5
-    assert len(borrower.asked) == 5
+    assert len(borrower.encoded) == 5
     agree(other)
 
 
@@ -174,7 +174,7 @@ def test_a_paper_has_a_vector_for_each_of_its_sentences(tmp_path: Path) -> None:
     other = Library(tmp_path / "other")
     add(other, [{"id": "p1", "title": "boats", "abstract": "An anchor 1. A buoy. A canal bends."}])
     other.reload()
-    assert encode(other, Letters(), "sentences", donors=[library.folder]) == 0, "a donor lends them"
+    assert encode(other, Letters(), "sentences", donors=[library.folder]) == 0, "they are copied from a donor"
 
 
 def test_contexts_give_the_mean_of_their_vectors(tmp_path: Path) -> None:
@@ -183,8 +183,8 @@ def test_contexts_give_the_mean_of_their_vectors(tmp_path: Path) -> None:
     add(library, [{"id": "a", "title": "x"}, {"id": "b", "title": "y", "references": ["a"]}, *contexts])
     encode(library, Letters(), "cited")
     mean = Letters().encode(list(WORDS)).sum(axis=0)
-    (found,) = shelved(library, "cited").values()
-    np.testing.assert_allclose(found, mean / np.linalg.norm(mean), atol=0.01)
+    (vector,) = stored_vectors(library, "cited").values()
+    np.testing.assert_allclose(vector, mean / np.linalg.norm(mean), atol=0.01)
     with pytest.raises(CitewellError, match="no text 'shoes'"):
         encode(library, Letters(), "shoes")
 
@@ -227,11 +227,11 @@ class Slow(Letters):
 encoding.CHUNK = 10
 encoder = Slow()
 encoding.encode(Library(Path({library!r})), encoder)
-print(len(encoder.asked))
+print(len(encoder.encoded))
 """
 
 
-def test_encoding_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_killed_encoding_resumes_where_it_stopped(tmp_path: Path) -> None:
     library = Library(tmp_path / "library")
     add(library, [{"id": f"p{at}", "title": f"boat {at}"} for at in range(200)])
     script = SLOW.format(tests=str(Path(__file__).parents[3]), library=str(library.folder))
@@ -244,5 +244,5 @@ def test_encoding_that_was_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     done = VectorStore(library.folder, "letters", "own").count()
     assert 50 <= done < 200
     rest = Letters()
-    assert encode(library, rest) == 200 - done == len(rest.asked)
+    assert encode(library, rest) == 200 - done == len(rest.encoded)
     agree(library)

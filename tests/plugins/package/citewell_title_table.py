@@ -29,7 +29,7 @@ def read(source: Source) -> Iterator[Record]:
 
 @dataclass(frozen=True)
 class Newest(Retriever):
-    """The papers with the highest numbers first; it knows nothing of filters."""
+    """The papers with the highest numbers first; it ignores the filters."""
 
     size: int = 10
 

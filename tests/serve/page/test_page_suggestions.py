@@ -28,7 +28,7 @@ def _intercept(page: Any, pipeline: str) -> list[Any]:
 
 
 def _release(page: Any, routes: list[Any]) -> None:
-    """Continue the requests that were held back, and hold back no more: parsing the draft may cause another one."""
+    """Continue the paused requests and pause no more: parsing the draft may cause another one."""
     for route in routes:
         route.continue_()
     page.unroute("**/api/suggest")
