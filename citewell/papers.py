@@ -53,6 +53,24 @@ class Context:
 
 
 @dataclass(slots=True)
+class Verbatim:
+    """A record exactly as its file has it."""
+
+    text: str
+    lead: str = ""
+    """What the file has between the previous record and this one: comments, abbreviations, records that cannot be read."""
+    position: int = 0
+    """The place of the record in the file, counted from 0."""
+
+
+@dataclass(slots=True)
+class Remainder:
+    """What a file has after its last record."""
+
+    text: str
+
+
+@dataclass(slots=True)
 class Paper:
     """A paper as one source describes it, or as the library knows it after merging."""
 
@@ -75,6 +93,8 @@ class Paper:
     """What this paper says where it cites others; only full-text sources have them."""
     extra: dict[str, str] = field(default_factory=dict)
     """Further bibliographic fields under their CSL-like names: type, volume, issue, pages, publisher, url, citekey ..."""
+    verbatim: Verbatim | None = field(default=None, compare=False)
+    """The record as the file has it, from readers that keep it."""
 
 
 @dataclass(slots=True)
@@ -83,6 +103,8 @@ class Problem:
 
     reason: str
     line: int | None = None
+    damaged: bool = True
+    """Whether the record could not be read; False for one that was read and has too little to be of use."""
 
 
 @dataclass(slots=True)

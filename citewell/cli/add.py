@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -19,6 +20,8 @@ _SHOWN_PROBLEMS = 20
 @click.command("add")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 @click.option("--distractors", is_flag=True, help="Also add the papers of a data set that none of its papers cites.")
+@click.option("--sync", is_flag=True, help="Remove what a file had when it was last added and no longer has.")
+@click.option("--watch", is_flag=True, help="Keep running, and add a file again whenever it changes.")
 @click.option(
     "--vectors/--no-vectors",
     default=True,
@@ -27,27 +30,43 @@ _SHOWN_PROBLEMS = 20
 )
 @library_option
 @json_option
-def command(paths: tuple[Path, ...], distractors: bool, vectors: bool, library: Library, as_json: bool) -> None:
+def command(
+    paths: tuple[Path, ...], distractors: bool, sync: bool, watch: bool, vectors: bool, library: Library, as_json: bool
+) -> None:
     """Add papers from files, folders or data sets.
 
     The format is detected from the content: BibTeX, RIS, CSL-JSON, citewell's JSON lines and data sets, OpenAlex, Semantic
     Scholar, PubMed, JATS, ACL Anthology, DBLP, arXiv, Zotero's database; each also as .gz. Adding a file twice changes
-    nothing. An interrupted add resumes where it stopped.
+    nothing; after an edit, what the file says now replaces what it said before. Entries that it no longer has stay in the
+    library unless you give --sync. An interrupted add resumes where it stopped.
 
         citewell add refs.bib ~/downloads/works.jsonl.gz
+        citewell add --watch --sync refs.bib
     """
+    outcome = _add(paths, distractors, sync, vectors, library, as_json)
+    if watch:
+        from citewell.cli.watch import changes
+
+        if not as_json:
+            click.echo("Watching for changes; press Ctrl-C to stop.")
+        for changed in changes(paths):
+            _add(changed, distractors, sync, vectors, library, as_json)
+    if outcome.skipped and not (outcome.papers or outcome.contexts):
+        sys.exit(1)
+
+
+def _add(paths: Sequence[Path], distractors: bool, sync: bool, vectors: bool, library: Library, as_json: bool) -> Outcome:
     from citewell.cli.progress import TerminalProgress
 
     with TerminalProgress() as progress:
-        outcome = library.add(paths, progress, distractors)
+        outcome = library.add(paths, progress, distractors, sync)
     if as_json:
         print_json(outcome)
     else:
         _report(outcome, library)
     if vectors and started_encoding(library) and not as_json:
         click.echo("Vectors are being computed in the background; 'citewell library info' shows their progress.")
-    if outcome.skipped and not (outcome.papers or outcome.contexts):
-        sys.exit(1)
+    return outcome
 
 
 def started_encoding(library: Library) -> bool:
@@ -65,16 +84,34 @@ def _report(outcome: Outcome, library: Library) -> None:
     known = outcome.papers - outcome.new_papers
     click.echo(
         f"{outcome.papers:,} papers read from {outcome.files:,} {'file' if outcome.files == 1 else 'files'}: "
-        f"{outcome.new_papers:,} new, {known:,} already in the library or merged; "
+        f"{outcome.new_papers:,} new, {known:,} already in the library or merged"
+        f"{f', {outcome.changed:,} of them changed' if outcome.changed else ''}; "
         f"{outcome.contexts:,} contexts; {outcome.skipped:,} skipped"
     )
+    _report_gone(outcome)
     counts = library.store.counts()
     click.echo(
         f"{library.folder} now has {counts['papers']:,} papers, {counts['citations']:,} citations"
         f" ({counts['waiting']:,} unresolved), {counts['contexts']:,} contexts"
     )
+    tell(outcome.notes)
     for problem in outcome.problems[:_SHOWN_PROBLEMS]:
         place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
         click.echo(f"  skipped {place}: {problem.reason}", err=True)
     if outcome.skipped > _SHOWN_PROBLEMS:
         click.echo(f"  and {outcome.skipped - _SHOWN_PROBLEMS:,} more; --json lists the first 1,000", err=True)
+
+
+def _report_gone(outcome: Outcome) -> None:
+    """Say what a file no longer has."""
+    if not outcome.gone:
+        return
+    count = f"{len(outcome.gone):,} {'entry' if len(outcome.gone) == 1 else 'entries'}"
+    if outcome.removed:
+        click.echo(f"Removed {count} that the file no longer has:")
+    else:
+        click.echo(f"The file no longer has {count}, which the library keeps; --sync removes such entries:")
+    for gone in outcome.gone[:_SHOWN_PROBLEMS]:
+        click.echo(f"  {gone.key}: {gone.title}")
+    if len(outcome.gone) > _SHOWN_PROBLEMS:
+        click.echo(f"  and {len(outcome.gone) - _SHOWN_PROBLEMS:,} more; --json lists them all")

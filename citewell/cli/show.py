@@ -6,10 +6,12 @@ import click
 
 from citewell.cli.options import byline, json_option, library_option, print_json
 from citewell.library.library import Library
+from citewell.library.provenance import Provenance, provenance
 from citewell.papers import Reference
 from citewell.serialize import paper as of_paper
 
 _SHOWN = 10
+_SHORT = 200
 
 
 @click.command("show")
@@ -22,8 +24,9 @@ def command(name: str, library: Library, as_json: bool) -> None:
     ID is any identifier (a DOI, arXiv:1706.03762, acl:P19-1285, a URL), an id of a data set, or a citation key.
     """
     number = library.number(name)
+    sources = provenance(library, number)
     if as_json:
-        print_json(of_paper(library, number))
+        print_json({**of_paper(library, number), "sources": sources})
         return
     paper = library.store.whole(number)
     citing = library.store.papers(library.store.cited_by(number))
@@ -42,6 +45,18 @@ def command(name: str, library: Library, as_json: bool) -> None:
     _list(
         f"Cited by {len(citing):,}", [f"{other.title} ({other.year})" for other in list(citing.values())[:_SHOWN]], len(citing)
     )
+    _list("Sources", [_source(each) for each in sources], len(sources))
+
+
+def _source(entry: Provenance) -> str:
+    name = f"{entry.source} ({entry.key})" if entry.source else "added by a program or an earlier version of citewell"
+    used = f": {', '.join(entry.used)}" if entry.used else ""
+    differs = "".join(f"\n    says {field}: {_short(value)}" for field, value in entry.differs.items())
+    return f"{name}{used}{differs}"
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= _SHORT else f"{value[:_SHORT]}..."
 
 
 def _cited(library: Library, reference: Reference) -> str:

@@ -62,8 +62,9 @@ _NAMED = {"issue": "number", "genre": "type", "type": ""}
 _OWN_FIELDS = {"doi": "doi", "arxiv": "eprint", "pmid": "pmid", "pmcid": "pmcid"}
 
 
-def write(papers: Iterable[Paper], out: TextIO) -> None:
-    keys = Citekeys()
+def write(papers: Iterable[Paper], out: TextIO, keys: Citekeys | None = None) -> None:
+    """Write papers; `keys` gives them their citation keys."""
+    keys = keys or Citekeys()
     for paper in papers:
         out.write(entry(paper, keys.key(paper)) + "\n")
 

@@ -29,8 +29,9 @@ _TYPE = re.compile(
 )
 
 
-def write(papers: Iterable[Paper], out: TextIO) -> None:
-    keys = Citekeys()
+def write(papers: Iterable[Paper], out: TextIO, keys: Citekeys | None = None) -> None:
+    """Write papers; `keys` gives them their citation keys."""
+    keys = keys or Citekeys()
     before = "["
     for paper in papers:
         out.write(f"{before}\n{msgspec.json.encode(_item(paper, keys)).decode()}")

@@ -29,8 +29,9 @@ _TYPE = re.compile(r"[A-Z]{3,8}")
 _RANGE = re.compile(r"([^-]+)-([^-]+)")
 
 
-def write(papers: Iterable[Paper], out: TextIO) -> None:
-    keys = Citekeys()
+def write(papers: Iterable[Paper], out: TextIO, keys: Citekeys | None = None) -> None:
+    """Write papers; `keys` gives them their citation keys."""
+    keys = keys or Citekeys()
     for paper in papers:
         for tag, value in _tags(paper, keys):
             if value := " ".join(value.split()):

@@ -11,7 +11,7 @@ from typing import Any
 from citewell.fetch.cache import DAY, Cache, cache_folder
 from citewell.fetch.http import DamagedResponseError, HttpSession, Parameters
 from citewell.fetch.site import Site
-from citewell.papers import Context, Paper, Problem
+from citewell.papers import Context, Paper, Problem, Remainder
 from citewell.sources import Source, reader
 from citewell.sources.json_records import decode
 
@@ -82,7 +82,7 @@ class Client:
     def read(self, format: str, body: bytes) -> list[Paper | Context | Problem]:
         """The records that the reader of a format finds in an answer."""
         with Source(Path(self.site.name), content=body) as source:
-            return list(reader(format).read(source))
+            return [record for record in reader(format).read(source) if not isinstance(record, Remainder)]
 
     def close(self) -> None:
         self._http.close()

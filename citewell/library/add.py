@@ -2,6 +2,9 @@
 
 Each batch is one transaction that also records how far the file has been read, so an interrupted add resumes there. Records
 that cannot be added are counted and listed; they never stop the rest.
+
+A file is remembered by its path. When it is added again, what it says now replaces what it said before, and records that it no
+longer has are listed or, with `sync`, withdrawn.
 """
 
 from __future__ import annotations
@@ -15,11 +18,14 @@ from pathlib import Path
 
 from citewell.errors import CitewellError
 from citewell.library.index.indexer import Indexer
+from citewell.library.store import removal, statements
+from citewell.library.store.edits import pair
 from citewell.library.store.intake import Intake
 from citewell.library.store.schema import transaction
-from citewell.papers import Context, Paper, Problem
+from citewell.library.store.statements import Reading, Statement
+from citewell.papers import Context, Paper, Problem, Remainder
 from citewell.progress import Progress
-from citewell.sources import InputError, Source, find_reader
+from citewell.sources import InputError, Record, Source, find_reader
 
 _BATCH_RECORDS = 4096
 _BATCH_CHARACTERS = 8_000_000
@@ -37,6 +43,15 @@ class Skipped:
 
 
 @dataclass(slots=True)
+class Gone:
+    """One record that a file no longer has."""
+
+    file: str
+    key: str
+    title: str
+
+
+@dataclass(slots=True)
 class Outcome:
     """What an add did."""
 
@@ -45,10 +60,17 @@ class Outcome:
     """Records read that describe a paper."""
     new_papers: int = 0
     """Those that the library did not have."""
+    changed: int = 0
+    """Those that say something else than when the file was last added."""
     contexts: int = 0
     skipped: int = 0
     problems: list[Skipped] = field(default_factory=list)
     """The first thousand of the records that were skipped."""
+    gone: list[Gone] = field(default_factory=list)
+    """Records that a file had when it was last added, and no longer has."""
+    removed: int = 0
+    """How many of these were withdrawn."""
+    notes: list[str] = field(default_factory=list)
 
     def skip(self, file: Path, line: int | None, reason: str) -> None:
         self.skipped += 1
@@ -91,13 +113,31 @@ def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
                 yield from _expand(inner, distractors)
 
 
+@dataclass(slots=True)
+class _Batch:
+    """Records to store in one transaction, and their positions in the file."""
+
+    records: list[Paper | Context] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    size: int = 0
+
+    def append(self, record: Paper | Context, position: int) -> None:
+        self.records.append(record)
+        self.positions.append(position)
+        self.size += len(record.abstract) + 80 * len(record.sentences) if isinstance(record, Paper) else len(record.text)
+
+    def full(self) -> bool:
+        return len(self.records) >= _BATCH_RECORDS or self.size > _BATCH_CHARACTERS
+
+
 class Adding:
     """One add in progress; needs the library's lock."""
 
-    def __init__(self, db: sqlite3.Connection, indexer: Indexer, progress: Progress) -> None:
+    def __init__(self, db: sqlite3.Connection, indexer: Indexer, progress: Progress, sync: bool = False) -> None:
         self._db = db
         self._indexer = indexer
         self._progress = progress
+        self._sync = sync
         self._intake = Intake(db)
         self._bytes_read = 0
         """The size of the files that are done."""
@@ -114,18 +154,24 @@ class Adding:
             self._bytes_read += size
             self._progress.update(self._bytes_read)
 
-    def take(self, records: Iterable[Paper | Context]) -> None:
-        """Add records made by a program; an interrupted call cannot be resumed."""
+    def take(self, records: Iterable[Paper | Context], source: str = "") -> None:
+        """Add records made by a program or fetched from the service `source`; an interrupted call cannot be resumed."""
         self._progress.start("storing", None, "records")
+        reading = None
+        if source:
+            with transaction(self._db):
+                reading, _ = statements.begin(self._db, source, "", own=False, resumed=False)
         batch: list[Paper | Context] = []
+        count = 0
         for record in records:
             self._count(record)
             batch.append(record)
+            count += 1
             if len(batch) == _BATCH_RECORDS:
-                self._commit(batch)
+                self._commit(_Batch(batch, list(range(count - len(batch), count))), reading)
                 self._progress.advance(len(batch))
                 batch = []
-        self._commit(batch)
+        self._commit(_Batch(batch, list(range(count - len(batch), count))), reading)
         self._progress.advance(len(batch))
 
     def _file(self, file: InputFile) -> None:
@@ -139,7 +185,7 @@ class Adding:
                     empty = not source.head.strip()
                     self.outcome.skip(file.path, None, "the file is empty" if empty else "no format that citewell reads")
                     return
-                self._records(file, source, reader.read(source))
+                self._records(file, source, reader.NAME, reader.read(source))
         except InputError as error:
             self.outcome.skip(file.path, None, str(error))
         except OSError as error:
@@ -147,34 +193,76 @@ class Adding:
                 raise
             self.outcome.skip(file.path, None, error.strerror or str(error))
 
-    def _records(self, file: InputFile, source: Source, records: Iterable[Paper | Context | Problem]) -> None:
+    def _records(self, file: InputFile, source: Source, form: str, records: Iterable[Record]) -> None:
         name = _fingerprint(file, source)
         done = self._db.execute("SELECT records FROM imports WHERE source = ?", (name,)).fetchone()
         skip = int(done[0]) if done else 0
+        with transaction(self._db):
+            reading, known = statements.begin(self._db, str(file.path.resolve()), form, own=True, resumed=bool(skip))
+        # What is read again is compared from the beginning; only a first reading records how far it got.
+        skip = 0 if known else skip
         count = 0
-        batch: list[Paper | Context] = []
-        size = 0
+        batch = _Batch()
+        remainder = ""
+        whole = True
         try:
             for record in records:
+                if isinstance(record, Remainder):
+                    remainder = record.text
+                    continue
                 count += 1
                 if isinstance(record, Problem):
+                    whole = whole and not record.damaged
                     self.outcome.skip(file.path, record.line, record.reason)
-                elif isinstance(record, Paper) and not (record.title or record.ids or record.id):
+                elif isinstance(record, Paper) and not (record.title or record.ids or record.id or record.verbatim):
                     self.outcome.skip(file.path, None, f"record {count} has neither a title nor an id")
                 else:
                     self._count(record)
                     if count > skip:
-                        batch.append(record)
-                        size += (
-                            len(record.abstract) + 80 * len(record.sentences) if isinstance(record, Paper) else len(record.text)
-                        )
-                if len(batch) >= _BATCH_RECORDS or size > _BATCH_CHARACTERS:
-                    self._commit(batch, name, count)
+                        batch.append(record, count)
+                if batch.full():
+                    self._commit(batch, reading, None if known else (name, count), known)
                     self._progress.update(self._bytes_read + source.position())
-                    batch, size = [], 0
+                    batch = _Batch()
         except InputError as error:
+            whole = False
             self.outcome.skip(file.path, None, str(error))
-        self._commit(batch, name, None)
+        self._commit(batch, reading, known=known)
+        self._end(file, reading, name, remainder, whole)
+
+    def _end(self, file: InputFile, reading: Reading, name: str, remainder: str, whole: bool) -> None:
+        """Come to the end of a file: match what was set aside, and deal with what the file no longer has."""
+        gone = statements.gone(self._db, reading)
+        former = [(statements.record(self._db, each), each) for each in gone]
+        edited = pair(self._intake.unmatched, former)
+        for paper, statement in self._intake.unmatched:
+            with transaction(self._db):
+                if (prior := edited.get(id(paper))) is not None:
+                    gone.remove(prior)
+                    self._intake.correct(prior, statement, paper)
+                else:
+                    self.outcome.new_papers += self._intake.take([paper], reading, [statement.position])
+        self._intake.unmatched.clear()
+        self.outcome.changed, self._intake.changed = self.outcome.changed + self._intake.changed, 0
+        self.outcome.gone += [Gone(str(file.path), each.key, paper.title) for paper, each in former if each in gone]
+        if gone and self._sync and whole:
+            for each in gone:
+                self._withdraw(each)
+            self.outcome.removed += len(gone)
+        elif gone and self._sync:
+            self.outcome.notes.append(
+                f"{file.path} has records that cannot be read, so nothing was removed; correct them and add it again"
+            )
+        with transaction(self._db):
+            self._db.execute("DELETE FROM imports WHERE source = ?", (name,))
+            statements.finish(self._db, reading, remainder)
+        self._indexer.advance()
+
+    def _withdraw(self, statement: Statement) -> None:
+        """Take out a record, with its paper if no other record describes it."""
+        with transaction(self._db):
+            if not self._intake.withdraw(statement):
+                removal.remove(self._db, [statements.current(self._db, statement).paper])
 
     def _count(self, record: Paper | Context) -> None:
         if isinstance(record, Paper):
@@ -183,14 +271,14 @@ class Adding:
         else:
             self.outcome.contexts += 1
 
-    def _commit(self, batch: list[Paper | Context], name: str = "", count: int | None = None) -> None:
-        """One transaction: the records, and how far the file `name` has been read (None: to its end)."""
+    def _commit(
+        self, batch: _Batch, reading: Reading | None, progress: tuple[str, int] | None = None, known: bool = False
+    ) -> None:
+        """One transaction: the records, and how far the file has been read, if it is read for the first time."""
         with transaction(self._db):
-            new = self._intake.take(batch)
-            if count is None:
-                self._db.execute("DELETE FROM imports WHERE source = ?", (name,))
-            else:
-                self._db.execute("INSERT OR REPLACE INTO imports VALUES (?, ?)", (name, count))
+            new = self._intake.take(batch.records, reading, batch.positions, set_aside=known)
+            if progress is not None:
+                self._db.execute("INSERT OR REPLACE INTO imports VALUES (?, ?)", progress)
         self.outcome.new_papers += new
         self._indexer.advance()
 

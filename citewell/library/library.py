@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from citewell.library.check import Verdict
     from citewell.library.index.indexer import Indexer
 
+
 class Library:
     """The papers of one folder, and everything derived from them.
 
@@ -120,24 +121,36 @@ class Library:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def add(self, paths: Iterable[str | os.PathLike[str]], progress: Progress = SILENT, distractors: bool = False) -> Outcome:
-        """Add files, folders and data sets; returns what was added and what was skipped."""
+    def add(
+        self,
+        paths: Iterable[str | os.PathLike[str]],
+        progress: Progress = SILENT,
+        distractors: bool = False,
+        sync: bool = False,
+    ) -> Outcome:
+        """Add files, folders and data sets; returns what was added, changed and skipped.
+
+        A file that was added before is compared with what it said then. `sync`: remove the records that it no longer has.
+        """
         from citewell.library.add import Adding, input_files
 
         files = input_files([Path(path) for path in paths], distractors)
         with self._writing() as (db, indexer):
-            adding = Adding(db, indexer, progress)
+            adding = Adding(db, indexer, progress, sync)
             adding.files(files)
             adding.index()
             return adding.outcome
 
-    def take(self, records: Iterable[Paper | Context], progress: Progress = SILENT) -> Outcome:
-        """Add records made by a program."""
+    def take(self, records: Iterable[Paper | Context], progress: Progress = SILENT, source: str = "") -> Outcome:
+        """Add records made by a program, or fetched from a service called `source`.
+
+        With a source, a record that is taken again replaces what the source said before.
+        """
         from citewell.library.add import Adding
 
         with self._writing() as (db, indexer):
             adding = Adding(db, indexer, progress)
-            adding.take(records)
+            adding.take(records, source)
             adding.index()
             return adding.outcome
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem
+from citewell.papers import Paper, Problem, Remainder, Verbatim
 from citewell.sources import ris
 from citewell.sources.bibtex_entries import Entry, entries
 from citewell.sources.bibtex_names import people
@@ -59,27 +59,51 @@ def matches(head: bytes) -> bool:
     return bool(_ENTRY.search(start))
 
 
-def read(source: Source) -> Iterator[Paper | Problem]:
-    for entry in _inherited(entries(source)):
-        if isinstance(entry, Problem):
-            yield entry
-            continue
-        if entry.type in _SETTINGS:
-            continue
-        paper = _paper(entry)
-        if paper.title or paper.ids:
-            yield paper
-        else:
-            yield Problem(f"@{entry.type} {text(entry.key[:80])}: neither a title nor an identifier", entry.line)
+def read(source: Source) -> Iterator[Paper | Problem | Remainder]:
+    for entry in _inherited(_works(entries(source))):
+        yield entry if isinstance(entry, Problem | Remainder) else _paper(entry)
 
 
-def _inherited(source: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+def _works(source: Iterator[Entry | Problem | Remainder]) -> Iterator[Entry | Problem | Remainder]:
+    """The entries that describe a work; the text of the others stays with the next one."""
+    passed_over = ""
+    for entry in source:
+        match entry:
+            case Problem():
+                yield entry
+            case Remainder(text=remainder):
+                yield Remainder(passed_over + remainder)
+            case _ if entry.type in _SETTINGS or not _is_work(entry):
+                if entry.type not in _SETTINGS:
+                    reason = "neither a title nor an identifier"
+                    yield Problem(f"@{entry.type} {text(entry.key[:80])}: {reason}", entry.line, damaged=False)
+                passed_over += entry.lead + entry.text
+            case _:
+                entry.lead, passed_over = passed_over + entry.lead, ""
+                yield entry
+
+
+def _is_work(entry: Entry) -> bool:
+    """Whether an entry has a title or an identifier; one with a ``crossref`` may inherit it."""
+    return (
+        "crossref" in entry.fields
+        or bool(entry.fields.get("title", "").strip() or entry.fields.get("subtitle", "").strip())
+        or bool(_ids(entry, _values(entry)))
+    )
+
+
+def _values(entry: Entry) -> dict[str, str]:
+    """The fields of an entry, with those that are not LaTeX as plain text."""
+    return {name: verbatim(value) if name in _VERBATIM else value for name, value in entry.fields.items()}
+
+
+def _inherited(source: Iterator[Entry | Problem | Remainder]) -> Iterator[Entry | Problem | Remainder]:
     """Entries with the fields that they inherit by ``crossref``; those before their parent wait, up to a limit."""
     parents: dict[str, dict[str, str]] = {}
     waiting: dict[str, list[Entry]] = {}
     room = _MAX_WAITING
     for entry in source:
-        if isinstance(entry, Problem):
+        if isinstance(entry, Problem | Remainder):
             yield entry
             continue
         parent_key = entry.fields.get("crossref", "").strip().lower()
@@ -112,7 +136,7 @@ def _size(fields: dict[str, str]) -> int:
 
 
 def _paper(entry: Entry) -> Paper:
-    values = {name: verbatim(value) if name in _VERBATIM else value for name, value in entry.fields.items()}
+    values = _values(entry)
     title, subtitle = (untagged(to_text(values.get(name, ""))) for name in ("title", "subtitle"))
     ids = _ids(entry, values)
     published = _date(values)
@@ -126,6 +150,7 @@ def _paper(entry: Entry) -> Paper:
         venue=to_text(values.get(venue_field, "")),
         ids=ids,
         keywords=listed_keywords(to_text(values.get("keywords", ""))),
+        verbatim=Verbatim(entry.text, entry.lead, entry.position),
     )
     paper.extra = _extra(entry, values, venue_field, paper)
     return paper

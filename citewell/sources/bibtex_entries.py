@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from citewell.papers import Problem
+from citewell.papers import Problem, Remainder
 from citewell.sources.clean import text
 from citewell.sources.plain_text import chunks
 from citewell.sources.source import InputError, Source
@@ -50,6 +50,12 @@ class Entry:
     key: str
     fields: dict[str, str]
     line: int
+    text: str = ""
+    """The entry exactly as the file has it."""
+    lead: str = ""
+    """What the file has between the previous entry and this one."""
+    position: int = 0
+    """The place of the entry among the entries of the file."""
 
 
 class _BadEntryError(Exception):
@@ -60,13 +66,14 @@ class _CutOffError(Exception):
     """An entry that continues beyond the text in memory."""
 
 
-def entries(source: Source) -> Iterator[Entry | Problem]:
-    """Every entry in order; a damaged one is a `Problem` with its line and key."""
+def entries(source: Source) -> Iterator[Entry | Problem | Remainder]:
+    """Every entry in order, and what follows the last one; a damaged entry is a `Problem` with its line and key."""
     scanner = _Scanner()
-    for chunk in chunks(source):
+    for chunk in chunks(source, exact=True):
         scanner.feed(chunk)
         yield from scanner.scan(last=False)
     yield from scanner.scan(last=True)
+    yield Remainder(scanner.lead())
 
 
 class _Scanner:
@@ -81,6 +88,14 @@ class _Scanner:
         self._expanded = 0
         self._reached = 0
         self._wasted = 0
+        self._lead: list[str] = []
+        self._count = 0
+
+    def lead(self) -> str:
+        """What has been passed over since the last entry."""
+        lead = "".join(self._lead)
+        self._lead = []
+        return lead
 
     def feed(self, chunk: str) -> None:
         self._text = self._text[self._at :] + chunk
@@ -115,8 +130,13 @@ class _Scanner:
                 yield self._problem(start, str(error))
             else:
                 if entry:
+                    entry.text, entry.lead, entry.position = self._text[self._at : end], self.lead(), self._count
+                    self._count += 1
+                    self._line += entry.text.count("\n")
+                    self._at = end
                     yield entry
-                self._move(end)
+                else:
+                    self._move(end)
                 continue
             self._waste()
             self._move(following)
@@ -132,6 +152,9 @@ class _Scanner:
             raise InputError("the file is too damaged: too many entries are not closed")
 
     def _move(self, to: int) -> None:
+        """Pass over text that is no entry."""
+        if to > self._at:
+            self._lead.append(self._text[self._at : to])
         self._line += self._text.count("\n", self._at, to)
         self._at = to
 
@@ -279,6 +302,10 @@ class _Scanner:
         self._reached = min(len(self._text), at + _MAX_COMMENT)
         raise _CutOffError
 
+    def end_of_abbreviation(self, start: re.Match[str]) -> int:
+        """The end of the ``@string`` entry that begins at `start`."""
+        return self._abbreviation(start.end(), "}" if start[2] == "{" else ")")
+
     def _abbreviation(self, at: int, closer: str) -> int:
         field = _FIELD.match(self._text, at)
         if field is None:
@@ -301,3 +328,50 @@ def _add(fields: dict[str, str], name: str, value: str) -> None:
 
 def _after(fields: dict[str, str]) -> str:
     return f" after '{text(next(reversed(fields))[:80])}'" if fields else ""
+
+
+# -- the text of an entry ---------------------------------------------------------------------------------------------
+
+
+def key_span(text: str) -> tuple[int, int]:
+    """Where the key of an entry is in its text."""
+    start = _START.search(text)
+    key = _KEY.match(text, start.end()) if start else None
+    return key.span(1) if key else (0, 0)
+
+
+def words(text: str) -> set[str]:
+    """The words of an entry that may be abbreviations, in lower case."""
+    scanner = _WordScanner()
+    scanner.feed(text)
+    for _ in scanner.scan(last=True):
+        pass
+    return scanner.words
+
+
+def definitions(text: str) -> dict[str, str]:
+    """The ``@string`` entries of a text, by the name that they define, in lower case."""
+    scanner = _Scanner()
+    scanner.feed(text)
+    defined = {}
+    for start in _START.finditer(text):
+        if start[1].lower() == "string" and (name := _FIELD.match(text, start.end())):
+            try:
+                end = scanner.end_of_abbreviation(start)
+            except (_BadEntryError, _CutOffError):
+                continue
+            defined[name[1].lower()] = text[start.start() : end]
+    return defined
+
+
+class _WordScanner(_Scanner):
+    """Collects the words outside of braces and quotes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: set[str] = set()
+
+    def _piece(self, at: int) -> tuple[str, int]:
+        if word := _WORD.match(self._text, at):
+            self.words.add(word[0].lower())
+        return super()._piece(at)

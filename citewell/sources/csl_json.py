@@ -6,11 +6,14 @@ its ``reference`` lists become references.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem, Reference
+from citewell.papers import Paper, Problem, Reference, Verbatim
 from citewell.sources.clean import (
     Json,
     date,
@@ -54,6 +57,8 @@ _TAKEN = frozenset(
     {"title", "subtitle", "author", "abstract", "keyword", "subject", "reference", "custom", "categories", *_DATES}
     | {"DOI", "PMID", "PMCID", "references-count", "score", "member", "prefix", "relation", "indexed", "deposited"}
 )
+_CROSSREF = frozenset(("reference", "indexed", "is-referenced-by-count"))
+"""Fields of Crossref's own records, which are no user's items."""
 _PEOPLE = ("editor", "translator", "collection-editor", "container-author", "reviewed-author")
 
 
@@ -66,12 +71,22 @@ def matches(head: bytes) -> bool:
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
-    for line, record in records(source):
+    for position, (line, record) in enumerate(records(source)):
         if isinstance(record, Problem):
             yield record
             continue
         paper = _paper(record)
-        yield paper if paper.title or paper.ids else Problem("neither a title nor an identifier", line)
+        if not record.keys() & _CROSSREF:
+            paper.verbatim = Verbatim(_as_text(record), position=position)
+        yield paper if paper.title or paper.ids else Problem("neither a title nor an identifier", line, damaged=False)
+
+
+def _as_text(record: Json) -> str:
+    """The item on one line."""
+    try:
+        return msgspec.json.encode(record).decode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can express
+        return json.dumps(record)
 
 
 def _paper(record: Json) -> Paper:

@@ -14,8 +14,12 @@ _CHUNK = 256 * 1024
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def chunks(source: Source) -> Iterator[str]:
-    """The text of a file in chunks of whole lines, with line ends normalised to a newline."""
+def chunks(source: Source, exact: bool = False) -> Iterator[str]:
+    """The text of a file in chunks of whole lines, with line ends normalised to a newline.
+
+    `exact`: leave line ends as they are, unless the file has no newline at all.
+    """
+    decoded = _exactly if exact and b"\n" in source.head else _decoded
     waiting: list[bytes] = []
     size = 0
     for piece in _pieces(source):
@@ -26,10 +30,10 @@ def chunks(source: Source) -> Iterator[str]:
         if end or size >= MAX_LINE_BYTES:
             cut = end or len(piece)
             waiting[-1] = piece[:cut]
-            yield _decoded(b"".join(waiting))
+            yield decoded(b"".join(waiting))
             waiting = [piece[cut:]]
             size = len(waiting[0])
-    yield _decoded(b"".join(waiting))
+    yield decoded(b"".join(waiting))
 
 
 def lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -56,10 +60,14 @@ def _pieces(source: Source) -> Iterator[bytes]:
 
 
 def _decoded(data: bytes) -> str:
+    return _newlines(_exactly(data))
+
+
+def _exactly(data: bytes) -> str:
     try:
-        return _newlines(data.decode("utf-8-sig"))
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return _newlines("".join(map(_line, data.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True))))
+        return "".join(map(_line, data.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True)))
 
 
 def _line(line: bytes) -> str:

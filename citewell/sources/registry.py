@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
-from citewell.papers import Context, Paper, Problem
+from citewell.papers import Context, Paper, Problem, Remainder
 from citewell.plugins import Plugin, PluginError, plugins
 from citewell.sources.source import InputError, Source
 
@@ -20,7 +20,7 @@ GROUP = "citewell.readers"
 DEFAULT_PRIORITY = 0
 """The priority of a reader without one: lower than that of every reader of citewell."""
 
-Record = Paper | Context | Problem
+Record = Paper | Context | Problem | Remainder
 
 
 class Reader(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem
+from citewell.papers import Paper, Problem, Verbatim
 from citewell.sources.clean import date, day, given_first, text, unique, untagged, year
 from citewell.sources.plain_text import beginning, lines
 from citewell.sources.source import Source
@@ -88,6 +88,8 @@ class _Record:
     last: list[str] = field(default_factory=list)
     last_tag: str = ""
     size: int = 0
+    raw: list[str] = field(default_factory=list)
+    """The lines of the record as the file has them."""
 
     def accepts(self, tag: str, spaces: str) -> bool:
         """Whether something that looks like a tag is one, and not the beginning of a line such as ``DNA - we show``."""
@@ -133,12 +135,18 @@ def matches(head: bytes) -> bool:
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
-    for record in _records(source):
+    for position, record in enumerate(_records(source)):
         if isinstance(record, Problem):
             yield record
             continue
         paper = _paper(record.cleaned(), record.medline)
-        yield paper if paper.title or paper.ids else Problem("a record with neither a title nor an identifier", record.line)
+        if not record.medline:
+            paper.verbatim = Verbatim("\n".join(record.raw), position=position)
+        yield (
+            paper
+            if paper.title or paper.ids
+            else Problem("a record with neither a title nor an identifier", record.line, damaged=False)
+        )
 
 
 def _records(source: Source) -> Iterator[_Record | Problem]:
@@ -162,6 +170,7 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
             continue
         is_tag = record.accepts(tag, spaces)
         record.size += len(line) + 1
+        record.raw.append(line)
         if is_tag and tag == "ER":
             yield record
             record = None

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from citewell.errors import CitewellError
 from citewell.export import FORMATS, write
 from citewell.identifiers import recognise
-from citewell.papers import Context, Paper, Problem, Reference, Sentence
+from citewell.papers import Context, Paper, Problem, Reference, Remainder, Sentence
 from citewell.sources import Source, find_reader, reader
 
 READERS = {"bibtex": "bibtex", "ris": "ris", "csl": "csl_json", "jsonl": "citewell_jsonl"}
@@ -37,7 +37,7 @@ def read_back(written: str, format: str) -> list[Paper | Context | Problem]:
         with Source(path) as source:
             if written.strip() not in ("", "[]"):
                 assert find_reader(source.head) is reader(READERS[format])
-            return list(reader(READERS[format]).read(source))
+            return [each for each in reader(READERS[format]).read(source) if not isinstance(each, Remainder)]
 
 
 def _on_one_line(text: str) -> str:

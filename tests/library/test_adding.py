@@ -177,7 +177,11 @@ def test_an_interrupted_add_continues_after_the_last_commit(
     assert len(library) == 20
     taken: list[int] = []
     real = Intake.take
-    monkeypatch.setattr(Intake, "take", lambda self, batch: taken.append(len(batch)) or real(self, batch))
+    monkeypatch.setattr(
+        Intake,
+        "take",
+        lambda self, batch, *more, **settings: taken.append(len(batch)) or real(self, batch, *more, **settings),
+    )
     outcome = library.add([path])
     assert taken == [10, 5], "twenty were there"
     assert (outcome.papers, outcome.new_papers, len(library)) == (35, 15, 35)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from citewell.papers import Context, Paper, Problem
+from citewell.papers import Context, Paper, Problem, Remainder
 from citewell.sources import Reader, Source, find_reader
 
 DATA = Path(__file__).parent / "data"
@@ -24,7 +24,7 @@ def taken(reader: Reader, data: bytes | Path, folder: Path | None = None) -> lis
     else:
         path = data
     with Source(path) as source:
-        return list(reader.read(source))
+        return [each for each in reader.read(source) if not isinstance(each, Remainder)]
 
 
 def papers(records: list[Paper | Context | Problem]) -> list[Paper]:

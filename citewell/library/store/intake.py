@@ -2,6 +2,9 @@
 
 A batch is processed in memory and written table by table: one query for all identifiers, one for all titles, one for the
 unresolved references to them, then one ``executemany`` per table. The caller wraps a batch in a transaction.
+
+Records of a named source are kept as statements. If the source changes or withdraws one, all statements about its paper are
+settled again, as if they arrived for the first time.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import msgspec
 
 from citewell.hashing import hash64
 from citewell.identifiers import implied
-from citewell.library.store import rows
+from citewell.library.store import rows, statements
 from citewell.library.store.identity import (
     Signature,
     paper_keys,
@@ -30,6 +33,7 @@ from citewell.library.store.identity import (
     waiting_keys,
 )
 from citewell.library.store.rows import Row
+from citewell.library.store.statements import Reading, Statement
 from citewell.papers import Context, Paper, Reference, Sentence
 from citewell.text.names import families
 
@@ -56,7 +60,24 @@ class _Writes:
     targets: list[tuple[int, int, int, int | None]] = field(default_factory=list)
     sentences: dict[int, list[Sentence]] = field(default_factory=dict)
     parked: list[tuple[str, int, str]] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
     dirty: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+
+
+class _Repeats:
+    """Names the records of a source that have the same key: ``key``, ``key#2``, ``key#3`` ..."""
+
+    def __init__(self, reading: Reading | None = None) -> None:
+        self.reading = reading
+        self._counts: dict[str, int] = {}
+
+    def name(self, db: sqlite3.Connection, key: str) -> str:
+        """The name of the next record with a key that this reading has had before."""
+        assert self.reading is not None
+        if key not in self._counts:
+            self._counts[key] = max(1, statements.repeats(db, self.reading, key))
+        self._counts[key] += 1
+        return f"{key}#{self._counts[key]}"
 
 
 class Intake:
@@ -64,7 +85,18 @@ class Intake:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._first_new = self._next_paper = self._next_context = 0
+        self.unmatched: list[tuple[Paper, Statement]] = []
+        """Records set aside by `take`: they have no name of their own and may be edited versions of known ones."""
+        self.changed = 0
+        """How many known statements have been replaced by different ones."""
+        self._repeats = _Repeats()
+        self._begin()
+
+    def _begin(self, reuse: Row | None = None) -> None:
+        """Forget the previous batch."""
+        meta = dict(self._db.execute("SELECT name, value FROM meta"))
+        self._first_new = self._next_paper = meta["next_paper"]
+        self._next_context = meta["next_context"]
         self._keys: dict[str, int] = {}
         self._titles: dict[int, list[int]] = {}
         self._looked_up_titles: set[int] = set()
@@ -73,18 +105,98 @@ class Intake:
         self._names: set[tuple[str, int]] = set()
         self._reference_keys: dict[int, tuple[list[str], int | None]] = {}
         self._writes = _Writes()
+        self._stored: dict[int, list[Statement]] = {}
+        """The stored statements about the papers that others have joined, with their records."""
+        self._stated: dict[int, list[Statement]] = {}
+        """The statements of this batch, by paper."""
+        self._reuse = reuse
+        """A paper whose number the first new paper gets."""
 
-    def take(self, records: Sequence[Paper | Context]) -> int:
-        """Store a batch; returns how many of its papers are new."""
-        meta = dict(self._db.execute("SELECT name, value FROM meta"))
-        self._first_new = self._next_paper = meta["next_paper"]
-        self._next_context = meta["next_context"]
-        self._keys, self._titles, self._looked_up_titles, self._rows = {}, {}, set(), {}
-        self._new_keys, self._names, self._reference_keys, self._writes = {}, set(), {}, _Writes()
+    def take(
+        self,
+        records: Sequence[Paper | Context],
+        reading: Reading | None = None,
+        positions: Sequence[int] = (),
+        set_aside: bool = False,
+    ) -> int:
+        """Store a batch; returns how many of its papers are new.
+
+        `reading`: the source that the records are from, with their `positions` in it. `set_aside`: leave records that have no
+        name of their own, and that the source did not have before, in `unmatched`.
+        """
+        self._begin()
         papers = [record for record in records if isinstance(record, Paper)]
         contexts = [record for record in records if isinstance(record, Context)]
+        made, known = self._statements(records, reading, positions)
         self._look_up(papers, contexts)
-        settled = [(self._settle(paper), paper) for paper in papers]
+        settled: list[tuple[Row, Paper]] = []
+        corrections: list[tuple[Statement, Statement, Paper]] = []
+        for paper in papers:
+            statement = made.get(id(paper))
+            prior = known.get(statement.key) if statement else None
+            if statement is None or prior is None:
+                if statement is not None and set_aside and not statements.has_name(paper):
+                    self.unmatched.append((paper, statement))
+                    continue
+                settled.append((self._settle(paper, statement), paper))
+            elif prior.digest != statement.digest:
+                corrections.append((prior, statement, paper))
+            else:
+                settled.append((self._seen_again(prior, statement, paper), paper))
+        self._finish(settled, contexts)
+        new = sum(row.new and row.united is None for row in self._rows.values() if row.num >= self._first_new)
+        for prior, statement, paper in corrections:
+            self.correct(prior, statement, paper)
+        return new
+
+    def correct(self, prior: Statement, statement: Statement, paper: Paper) -> None:
+        """Replace what a source said by what it says now; `paper` is the new record."""
+        prior = statements.current(self._db, prior)
+        row, group = self._dissolve(prior)
+        statement.paper = prior.paper
+        kept = [(_record(each), each) for each in group if each.num != prior.num]
+        self._settle_again(row, sorted([*kept, (paper, statement)], key=lambda pair: pair[1].priority))
+        self.changed += 1
+
+    def withdraw(self, statement: Statement) -> bool:
+        """Take out what a source no longer says; False if nobody else says anything of the paper, which is then unchanged."""
+        statement = statements.current(self._db, statement)
+        if len(statements.about(self._db, statement.paper)) == 1:
+            return False
+        row, group = self._dissolve(statement)
+        self._settle_again(row, [(_record(each), each) for each in group if each.num != statement.num])
+        return True
+
+    def _dissolve(self, statement: Statement) -> tuple[Row, list[Statement]]:
+        """Take a paper out of identification; returns its row and the statements about it."""
+        row = rows.load(self._db, statement.paper)
+        group = statements.about(self._db, statement.paper)
+        for each in group:
+            each.record = each.record or statements.encode(row)
+        self._db.executemany("DELETE FROM ids WHERE key = ? AND paper = ?", [(key, row.num) for key in rows.names(row)])
+        self._db.execute("UPDATE papers SET title_key = NULL WHERE num = ?", (row.num,))
+        statements.delete(self._db, group)
+        return row, group
+
+    def _settle_again(self, row: Row, group: Sequence[tuple[Paper, Statement]]) -> None:
+        """Settle all statements about a dissolved paper; its number, citations and contexts go to the first of them."""
+        self._begin(reuse=row)
+        self._look_up([paper for paper, _ in group], [])
+        settled = []
+        for paper, statement in group:
+            statement.num = None
+            settled.append((self._settle(paper, statement), paper))
+        if self._reuse is not None:  # they all belong to other papers
+            heir = settled[0][0].current()
+            self._mark_linked(row.num)
+            for num in rows.move(self._db, row, heir.num):
+                self._writes.dirty[num] |= CITED
+            for num in (row.num, heir.num):
+                self._writes.dirty[num] |= EVERYTHING
+        self._finish(settled, [])
+
+    def _finish(self, settled: Sequence[tuple[Row, Paper]], contexts: Sequence[Context]) -> None:
+        """Take the citations and contexts of a batch whose papers are settled, and write everything."""
         placed = self._resolve_waiting()
         for row, paper in settled:
             num = row.current().num
@@ -101,7 +213,102 @@ class Intake:
                 placed.append((self._current(citing), context))
         self._take_contexts(placed)
         self._write()
-        return sum(row.new and row.united is None for row in self._rows.values() if row.num >= self._first_new)
+
+    # -- statements -------------------------------------------------------------------------------------------------
+
+    def _statements(
+        self, records: Sequence[Paper | Context], reading: Reading | None, positions: Sequence[int]
+    ) -> tuple[dict[int, Statement], dict[str, Statement]]:
+        """The statement of each record, by its `id()`, and what the source said before under the same keys."""
+        if reading is None:
+            return {}, {}
+        made = {
+            id(record): statements.state(record, reading, position)
+            for record, position in zip(records, positions, strict=True)
+            if isinstance(record, Paper)
+        }
+        if self._repeats.reading != reading:
+            self._repeats = _Repeats(reading)
+        known = statements.named(self._db, reading.source, [each.key for each in made.values()])
+        used: set[str] = set()
+        repeated = []
+        for each in made.values():
+            if each.key in used or (each.key in known and known[each.key].reading == reading.number):
+                each.key = self._repeats.name(self._db, each.key)
+                repeated.append(each.key)
+            used.add(each.key)
+        return made, known | statements.named(self._db, reading.source, repeated)
+
+    def _seen_again(self, prior: Statement, statement: Statement, paper: Paper) -> Row:
+        """Note that a source still says the same."""
+        row = self._row(prior.paper)
+        statement.num, statement.record, statement.paper = prior.num, prior.record, row.num
+        self._writes.statements.append(statement)
+        self._keep_sentences(row, paper.sentences)
+        return row
+
+    def _state(self, row: Row, statement: Statement | None, paper: Paper) -> None:
+        """Record that a statement is about the paper of a row."""
+        if statement is None:
+            if not self._stored.get(row.num) and not self._stated.get(row.num):
+                return
+            nobody = Reading(statements.UNKNOWN, own=False, number=0)
+            statement = statements.state(paper, nobody, row.num)
+            statement.key = f"{row.num}:{statement.digest:x}"
+        self._stated.setdefault(row.num, []).append(statement)
+
+    def _load_statements(self, row: Row, needed: bool) -> None:
+        """Load the statements about a stored paper before another record joins it.
+
+        Where there are none and they are `needed`, what the row has becomes one, so that it is not lost.
+        """
+        if row.num in self._stored or (row.new and not needed):
+            return
+        stored = [] if row.new else statements.about(self._db, row.num)
+        for each in stored:
+            each.record = each.record or statements.encode(row)
+        if not stored and needed and not self._stated.get(row.num):
+            stored = [Statement(statements.UNKNOWN, False, str(row.num), row.num, row.num, 0, 0, statements.encode(row))]
+        self._stored[row.num] = stored
+
+    def _rebuild(self, row: Row, group: Sequence[Statement]) -> None:
+        """Put a row together from the statements about it."""
+        old, former = row.paper, [row.paper.id, *row.also.get("id", ())]
+        first, *others = sorted(group, key=lambda each: each.priority)
+        base = statements.decode(first.record)
+        row.paper, row.also, row.changed = base.paper, base.also, True
+        row.paper.ids = paper_keys(row.paper)
+        row.paper.id = self._name(row.num, row.paper, row.paper.ids) if first.source != statements.UNKNOWN else old.id
+        row.title_key = title_key(row.paper.title)
+        for each in others:
+            other = statements.decode(each.record)
+            other.paper.ids = paper_keys(other.paper)
+            if each.source == statements.UNKNOWN:
+                rows.absorb(row, other)
+            else:
+                rows.merge(row, other.paper, other.paper.ids)
+        for name in former:
+            rows.note(row, "id", row.paper.id, name)
+        new = row.paper
+        if (old.title, old.abstract, old.year, old.date, old.authors) != (
+            new.title,
+            new.abstract,
+            new.year,
+            new.date,
+            new.authors,
+        ):
+            self._writes.dirty[row.num] |= OWN
+
+    def _write_statements(self) -> None:
+        for row in [row for row in self._rows.values() if row.united is None]:
+            stored, stated = self._stored.get(row.num, []), self._stated.get(row.num, [])
+            for each in (*stored, *stated):
+                each.paper = row.num
+            if len(stored) + len(stated) > 1:
+                self._rebuild(row, [*stored, *stated])
+            elif stated:
+                stated[0].record = ""
+            self._writes.statements += [*stored, *stated]
 
     # -- finding what is there already ------------------------------------------------------------------------------
 
@@ -156,7 +363,7 @@ class Intake:
 
     # -- papers -----------------------------------------------------------------------------------------------------
 
-    def _settle(self, paper: Paper) -> Row:
+    def _settle(self, paper: Paper, statement: Statement | None) -> Row:
         """The row of `paper`: a new one, an existing one, or several that it shows to be the same paper."""
         keys = paper_keys(paper)
         matches = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
@@ -166,10 +373,13 @@ class Intake:
             matches = [twin.num] if twin is not None else []
         if not matches:
             row = self._create(paper, title, keys)
+            self._state(row, statement, paper)
         else:
             row = self._row(matches[0])
             for other in matches[1:]:
                 self._unite(row, self._row(other))
+            self._load_statements(row, needed=statement is not None)
+            self._state(row, statement, paper)
             if self._merge(row, paper, keys) or len(matches) > 1:
                 row = self._gather(row)
         self._keep_sentences(row, paper.sentences)
@@ -186,8 +396,14 @@ class Intake:
         return None
 
     def _create(self, paper: Paper, title: int | None, keys: list[str]) -> Row:
-        row = self._rows[self._next_paper] = Row(self._next_paper, rows.bibliographic(paper), new=True, title_key=title)
-        self._next_paper += 1
+        if self._reuse is not None:
+            num, former, self._reuse = self._reuse.num, self._reuse, None
+            row = Row(num, rows.bibliographic(paper), changed=True, title_key=title, sentences=former.sentences)
+            self._stored[num] = []
+        else:
+            num, self._next_paper = self._next_paper, self._next_paper + 1
+            row = Row(num, rows.bibliographic(paper), new=True, title_key=title)
+        self._rows[num] = row
         row.paper.ids = keys
         row.paper.id = self._name(row.num, paper, keys)
         self._register(row, keys, paper)
@@ -203,7 +419,7 @@ class Intake:
         if rows.follows_scheme(given):
             return given
         key = f"id={given}"
-        if key in self._keys:
+        if self._keys.get(key, num) != num:
             return best
         self._keys[key] = self._new_keys[key] = num
         return given
@@ -250,6 +466,16 @@ class Intake:
 
     def _unite(self, row: Row, other: Row) -> None:
         """Merge two papers that are the same: everything of `other`, the newer one, moves to `row`."""
+        for each in (row, other):
+            self._load_statements(each, needed=False)
+        if any(self._stored.get(each.num) or self._stated.get(each.num) for each in (row, other)):
+            for each in (row, other):
+                if not self._stored.get(each.num) and not self._stated.get(each.num):
+                    self._stored.pop(each.num, None)
+                    self._load_statements(each, needed=True)
+        for joined in (self._stored, self._stated):
+            if moved := joined.pop(other.num, []):
+                joined[row.num] = [*joined.get(row.num, []), *moved]
         rows.absorb(row, other)
         row.changed = True
         other.united = row
@@ -261,13 +487,17 @@ class Intake:
         if not other.new:
             stored = self._db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (other.num,))
             sentences = [Sentence(*columns) for columns in stored] + sentences
-            for num in rows.linked(self._db, "citing", other.num):
-                self._writes.dirty[num] |= CITED_BY
-            for num in rows.linked(self._db, "cited", other.num):
-                self._writes.dirty[num] |= CITES
+            self._mark_linked(other.num)
             for num in rows.move(self._db, other, row.num):
                 self._writes.dirty[num] |= CITED
         self._keep_sentences(row, sentences)
+
+    def _mark_linked(self, num: int) -> None:
+        """Index the links of the papers that a paper is linked with again."""
+        for citing in rows.linked(self._db, "citing", num):
+            self._writes.dirty[citing] |= CITED_BY
+        for cited in rows.linked(self._db, "cited", num):
+            self._writes.dirty[cited] |= CITES
 
     def _keep_sentences(self, row: Row, sentences: Sequence[Sentence]) -> None:
         """Append the sentences that the row does not have yet."""
@@ -378,6 +608,7 @@ class Intake:
 
     def _write(self) -> None:
         db, writes = self._db, self._writes
+        self._write_statements()
         live = [row for row in self._rows.values() if row.united is None]
         db.executemany("INSERT INTO papers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (row.values() for row in live if row.new))
         db.executemany(
@@ -409,7 +640,12 @@ class Intake:
         db.executemany("INSERT INTO contexts VALUES (?, ?, ?, ?, ?, ?)", writes.contexts)
         db.executemany("INSERT OR IGNORE INTO targets VALUES (?, ?, ?, ?)", writes.targets)
         db.executemany("INSERT OR IGNORE INTO parked VALUES (?, ?, ?)", writes.parked)
+        statements.write(db, writes.statements)
         rows.mark_dirty(db, writes.dirty)
         db.executemany(
             "UPDATE meta SET value = ? WHERE name = ?", [(self._next_paper, "next_paper"), (self._next_context, "next_context")]
         )
+
+
+def _record(statement: Statement) -> Paper:
+    return statements.decode(statement.record).paper

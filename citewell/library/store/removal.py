@@ -49,6 +49,7 @@ def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
             ("waiting", "citing"),
             ("contexts", "citing"),
             ("sentences", "paper"),
+            ("statements", "paper"),
         ):
             db.execute(f"DELETE FROM {table} WHERE {column} = ?", (num,))
         dirty[num] |= EVERYTHING

@@ -143,13 +143,13 @@ def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
         if mine in ("", None, []) or (name == "date" and theirs.startswith(mine)):
             setattr(stored, name, theirs)
             changed.add(name)
-        elif _note(row, name, mine, theirs):
+        elif note(row, name, mine, theirs):
             changed.add(f"also {name}")
     for name, theirs in paper.extra.items():
         if name not in stored.extra:
             stored.extra[name] = theirs
             changed.add("extra")
-        elif _note(row, f"extra.{name}", stored.extra[name], theirs):
+        elif note(row, f"extra.{name}", stored.extra[name], theirs):
             changed.add("also extra")
     for name, given in (("ids", keys), ("keywords", paper.keywords)):
         present = getattr(stored, name)
@@ -164,18 +164,16 @@ def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
 def absorb(row: Row, other: Row) -> None:
     """Fill what the row lacks from `other`, and store the values of `other` and its sources that differ."""
     merge(row, other.paper, other.paper.ids)
-    _note(row, "id", row.paper.id, other.paper.id)
+    note(row, "id", row.paper.id, other.paper.id)
     for name, values in other.also.items():
         for value in values:
             if name == "date":
                 merge(row, Paper(date=value), ())
             else:
-                _note(
-                    row, name, row.paper.extra.get(name[6:]) if name.startswith("extra.") else getattr(row.paper, name), value
-                )
+                note(row, name, row.paper.extra.get(name[6:]) if name.startswith("extra.") else getattr(row.paper, name), value)
 
 
-def _note(row: Row, name: str, mine: object, value: object) -> bool:
+def note(row: Row, name: str, mine: object, value: object) -> bool:
     """Store a value that differs from the row's own; False where it is stored already."""
     text = _as_text(value)
     known = row.also.get(name, [])

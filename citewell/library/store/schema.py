@@ -15,7 +15,9 @@ from pathlib import Path
 from citewell.errors import CitewellError
 
 FILE = "library.sqlite"
-VERSION = 2
+VERSION = 3
+_BEFORE_SOURCES = 2
+"""The version that did not record which source said what."""
 
 _TABLES = """
 CREATE TABLE papers (
@@ -103,7 +105,36 @@ CREATE TABLE imports (               -- how far an interrupted add got in each f
 );
 
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO meta VALUES ('version', 2), ('next_paper', 1), ('next_context', 1);
+INSERT INTO meta VALUES ('version', 3), ('next_paper', 1), ('next_context', 1);
+"""
+
+
+_SOURCES = """
+CREATE TABLE sources (               -- files and services that the records are from
+    num INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,       -- the path of a file, or the name of a service
+    format TEXT NOT NULL,            -- the reader, such as BibTeX
+    own INTEGER NOT NULL,            -- 1 for the user's own files: what they say wins over what a service says
+    reading INTEGER NOT NULL,        -- how many times it has been read, the reading in progress included
+    complete INTEGER NOT NULL,       -- the last reading that came to the end
+    remainder TEXT NOT NULL          -- what the file has after its last record
+);
+INSERT INTO sources VALUES (0, '', '', 0, 0, 0, '');
+
+CREATE TABLE statements (            -- what a source says of a paper
+    num INTEGER PRIMARY KEY,
+    source INTEGER NOT NULL,
+    key TEXT NOT NULL,               -- the name of the record in its source, such as a citation key
+    paper INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    reading INTEGER NOT NULL,        -- the last reading that had it
+    digest INTEGER NOT NULL,         -- hash of the record
+    record TEXT NOT NULL,            -- JSON; empty while the paper has no other statement: its row is the record
+    text TEXT NOT NULL,              -- the record exactly as the file has it, if the reader keeps it
+    lead TEXT NOT NULL,              -- what the file has before it
+    UNIQUE (source, key)
+);
+CREATE INDEX statements_by_paper ON statements (paper);
 """
 
 
@@ -119,14 +150,22 @@ def create(folder: Path) -> sqlite3.Connection:
         db.execute("PRAGMA temp_store = MEMORY")
         db.execute("BEGIN IMMEDIATE")
         if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").fetchone():
-            for statement in _TABLES.split(";\n"):
-                db.execute(statement)
+            _run(db, _TABLES + _SOURCES)
+        elif db.execute("SELECT value FROM meta WHERE name = 'version'").fetchone() == (_BEFORE_SOURCES,):
+            _run(db, _SOURCES)
+            db.execute("UPDATE meta SET value = ? WHERE name = 'version'", (VERSION,))
         db.execute("COMMIT")
         _verify(db, path)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _run(db: sqlite3.Connection, script: str) -> None:
+    """Run the statements of a script inside the open transaction."""
+    for statement in script.split(";\n"):
+        db.execute(statement)
 
 
 def read(folder: Path) -> sqlite3.Connection:
@@ -176,8 +215,12 @@ def _verify(db: sqlite3.Connection, path: Path) -> None:
         if isinstance(error, sqlite3.OperationalError) and not db.execute("SELECT 1 FROM sqlite_schema").fetchone():
             # Whoever began to make it was killed at once.
             raise _nothing_in(path.parent) from None
+        if "malformed" in str(error):
+            raise CitewellError(
+                f"{path} is damaged ({error}); restore it from a backup, or add the papers to a new one"
+            ) from None
         raise CitewellError(f"{path} is not a citewell library ({error})") from None
-    if version is None or version[0] != VERSION:
+    if version is None or version[0] not in (_BEFORE_SOURCES, VERSION):
         raise CitewellError(
             f"{path} was written by another version of citewell; use that version, or add the papers to a new library"
         )
