@@ -109,6 +109,8 @@ class Intake:
         """The stored statements about the papers that others have joined, with their records."""
         self._stated: dict[int, list[Statement]] = {}
         """The statements of this batch, by paper."""
+        self._seen: dict[int | None, Statement] = {}
+        """Stored statements that the source still makes, by their number."""
         self._reuse = reuse
         """A paper whose number the first new paper gets."""
 
@@ -243,7 +245,7 @@ class Intake:
         """Note that a source still says the same."""
         row = self._row(prior.paper)
         statement.num, statement.record, statement.paper = prior.num, prior.record, row.num
-        self._writes.statements.append(statement)
+        self._seen[prior.num] = statement
         self._keep_sentences(row, paper.sentences)
         return row
 
@@ -289,6 +291,8 @@ class Intake:
                 rows.merge(row, other.paper, other.paper.ids)
         for name in former:
             rows.note(row, "id", row.paper.id, name)
+        for title in row.titles():
+            self._register_title(row, title)
         new = row.paper
         if (old.title, old.abstract, old.year, old.date, old.authors) != (
             new.title,
@@ -304,11 +308,16 @@ class Intake:
             stored, stated = self._stored.get(row.num, []), self._stated.get(row.num, [])
             for each in (*stored, *stated):
                 each.paper = row.num
+                if (seen := self._seen.pop(each.num, None)) is not None:
+                    each.reading, each.position, each.text, each.lead = seen.reading, seen.position, seen.text, seen.lead
             if len(stored) + len(stated) > 1:
                 self._rebuild(row, [*stored, *stated])
             elif stated:
                 stated[0].record = ""
             self._writes.statements += [*stored, *stated]
+        for each in self._seen.values():
+            each.paper = self._current(each.paper)
+            self._writes.statements.append(each)
 
     # -- finding what is there already ------------------------------------------------------------------------------
 
