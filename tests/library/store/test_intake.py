@@ -201,7 +201,7 @@ def compare_paper(db: sqlite3.Connection, num: int, known: Known) -> None:
     assert row.title_key == title_key(row.paper.title)
     for field in ("title", "abstract", "authors", "year", "venue", "citekey", "pages"):
         value = row.paper.extra.get(field) if field in ("citekey", "pages") else getattr(row.paper, field)
-        value = "; ".join(value) if isinstance(value, list) else str(value or "")
+        value = "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
         also = row.also.get(f"extra.{field}" if field in ("citekey", "pages") else field, [])
         assert {value, *also} - {""} == known.given(field), field
         assert value not in also
