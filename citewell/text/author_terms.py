@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from citewell.papers import OTHERS, Name
 from citewell.text.fold import folded
@@ -12,13 +11,14 @@ from citewell.text.fold import folded
 _WORD = re.compile(r"[^\W_]+")
 
 
-@lru_cache(maxsize=1 << 16)
 def family_name(author: Name) -> str:
     """The last word of the family name or of the organisation, folded: sources differ in how many words belong to it."""
     if author == OTHERS:
         return ""
-    words = folded(author.literal or author.family).replace(".", " ").split()
-    return words[-1] if words else ""
+    name = author.literal or author.family
+    if "." in name:
+        name = name.replace(".", " ").rstrip()
+    return folded(name.rpartition(" ")[2])
 
 
 def author_terms(author: Name) -> list[str]:
@@ -26,11 +26,15 @@ def author_terms(author: Name) -> list[str]:
 
     Each contains a digit, so that text analysis does not stem it.
     """
-    family = "".join(_WORD.findall(family_name(author)))
+    family = _letters(family_name(author))
     if not family:
         return []
-    first = "".join(_WORD.findall(folded(_before_family(author))))[:1]
+    first = folded(_letters(_before_family(author))[:1])[:1]
     return [f"{family}0", f"{family}0{first}"] if first else [f"{family}0"]
+
+
+def _letters(text: str) -> str:
+    return text if text.isalnum() else "".join(_WORD.findall(text))
 
 
 def authors_text(authors: Iterable[Name]) -> str:

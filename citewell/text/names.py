@@ -20,7 +20,7 @@ _OLD_ROLES = {
 """The fields of `Paper.extra` that had names before `Paper.people`, and their roles."""
 
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
-_PLAIN = re.compile(r"(?!The )([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*) ([A-Z][\w'’-]*)")
+_PLAIN = re.compile(r"(?:[A-ZÀ-ÖØ-Þ][\w.'’-]*+ )++[A-ZÀ-ÖØ-Þ][\w'’-]*+")
 _JUNIOR = frozenset(("jr", "jr.", "sr", "sr.", "jnr", "jnr.", "snr", "snr."))
 _SUFFIXES = _JUNIOR | frozenset(("ii", "iii", "iv", "2nd", "3rd", "4th"))
 _ET_AL = frozenset(("et al", "et al.", "et. al", "et. al.", "others", "and others", "& others"))
@@ -29,18 +29,25 @@ _COLLECTIVE = frozenset(
     | {"department", "foundation", "gmbh", "group", "inc", "initiative", "institute", "institut", "investigators"}
     | {"laboratory", "llc", "ltd", "ministry", "network", "organisation", "organization", "society", "team", "university"}
 )
+_SPECIAL = _COLLECTIVE | _SUFFIXES | {"the"}
 _CONNECTIVES = frozenset(("of", "for", "and", "&", "on"))
 _COMPOUNDS = frozenset(("y", "e", "i"))
 """Words that join two family names: Ortega y Gasset."""
 _PARTICLES = frozenset("al af av bin da de del della den der di do dos du el ibn la le ten ter van vom von zu zum zur".split())
 
 
-@lru_cache(maxsize=1 << 16)
 def parse(text: str) -> Name:
     """The name in `text`, which is written ``Given particle Family Suffix`` or ``Family, Given, Suffix``."""
     # Most names are of this form, and imports parse millions.
-    if (plain := _PLAIN.fullmatch(text)) and not _is_special(plain[2]) and not _is_special(plain[1].partition(" ")[0]):
-        return Name(plain[1], plain[2])
+    if _PLAIN.fullmatch(text):
+        given, _, family = text.rpartition(" ")
+        if family.lower() not in _SPECIAL and given.partition(" ")[0].lower() not in _SPECIAL:
+            return Name(given, family)
+    return _parse(text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _parse(text: str) -> Name:
     line = cleaned(text)
     return _inverted(line) if "," in line else natural(line)
 
@@ -210,8 +217,3 @@ def _without_suffix(part: str) -> tuple[str, str]:
 
 def _without_commas(part: str) -> str:
     return " ".join(part.replace(",", " ").split()) if "," in part else part
-
-
-def _is_special(word: str) -> bool:
-    low = word.lower()
-    return low in _COLLECTIVE or low in _SUFFIXES
