@@ -19,6 +19,35 @@ TARGET_MARK = "TARGETCIT"
 OTHER_MARK = "OTHERCIT"
 
 
+class Name(NamedTuple):
+    """The name of a person in its parts, or of an organisation as one `literal`.
+
+    `citewell.text.names` makes names of text, or of parts that a source has separated; only a `literal` contains commas.
+    """
+
+    given: str = ""
+    family: str = ""
+    particle: str = ""
+    """Words before the family name that are not sorted by, such as ``van der``."""
+    suffix: str = ""
+    """``Jr.``, ``III`` ..."""
+    literal: str = ""
+    """The whole name, where it has no parts; `OTHERS` stands for the names that an open list leaves out."""
+
+    def __str__(self) -> str:
+        """The readable form, given names first."""
+        given, family, particle, suffix, literal = self
+        if literal:
+            return "et al." if literal == "others" else literal
+        if not particle and not suffix:
+            return f"{given} {family}" if given else family
+        return " ".join(filter(None, (given, particle, family, suffix)))
+
+
+OTHERS = Name(literal="others")
+"""The end of an open list: ``and others``, "et al."; it is shown and exported, and it is not an author."""
+
+
 @dataclass(slots=True)
 class Reference:
     """A cited work as the citing source names it: by ids, by title and year, or by both."""
@@ -28,6 +57,7 @@ class Reference:
     title: str = ""
     year: int | None = None
     authors: list[str] = field(default_factory=list)
+    """Readable names, given names first: a reference is matched and shown, and never written to a bibliography."""
 
 
 @dataclass(slots=True)
@@ -76,8 +106,7 @@ class Paper:
 
     title: str = ""
     abstract: str = ""
-    authors: list[str] = field(default_factory=list)
-    """Full names as a reader would write them: given names first."""
+    authors: list[Name] = field(default_factory=list)
     year: int | None = None
     date: str = ""
     """ISO date (``2020``, ``2020-05`` or ``2020-05-17``) where the source knows more than the year."""
@@ -93,6 +122,8 @@ class Paper:
     """What this paper says where it cites others; only full-text sources have them."""
     extra: dict[str, str] = field(default_factory=dict)
     """Further bibliographic fields under their CSL-like names: type, volume, issue, pages, publisher, url, citekey ..."""
+    people: dict[str, list[Name]] = field(default_factory=dict)
+    """Everybody else by role, under CSL's names: editor, translator, collection-editor, container-author ..."""
     verbatim: Verbatim | None = field(default=None, compare=False)
     """The record as the file has it, from readers that keep it."""
 

@@ -17,7 +17,7 @@ def brief(paper: Paper) -> dict[str, Any]:
     return {
         "id": paper.id,
         "title": paper.title,
-        "authors": paper.authors,
+        "authors": [*map(str, paper.authors)],
         "year": paper.year,
         "venue": paper.venue,
         "doi": doi(paper),
@@ -56,7 +56,12 @@ def suggestion(given: Suggestion) -> dict[str, Any]:
 def paper(library: Library, number: int) -> dict[str, Any]:
     """The whole record, and which papers cite it."""
     citing = library.store.papers(library.store.cited_by(number))
-    return {**asdict(library.store.whole(number)), "cited_by": [brief(other) for other in citing.values()]}
+    whole = library.store.whole(number)
+    names = {
+        "authors": [*map(str, whole.authors)],
+        "people": {role: [*map(str, people)] for role, people in whole.people.items()},
+    }
+    return {**asdict(whole), **names, "cited_by": [brief(other) for other in citing.values()]}
 
 
 def library(opened: Library) -> dict[str, Any]:

@@ -211,7 +211,8 @@ def _show(source: Iterator[Page], result: FetchResult, as_json: bool) -> None:
     if result.total is not None:
         click.echo(f"{result.total:,} papers match; the first ones:")
     for paper in papers[:_SHOWN]:
-        click.echo(f"  {paper.title} ({', '.join(paper.authors[:3])}{', ' if paper.authors else ''}{paper.year or 'no year'})")
+        described = ", ".join([*map(str, paper.authors[:3]), str(paper.year or "no year")])
+        click.echo(f"  {paper.title} ({described})")
 
 
 def _identifiers(name: str, ids: tuple[str, ...], files: tuple[Iterable[str], ...], result: FetchResult) -> Iterator[str]:

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from citewell.library.library import Library
-from citewell.papers import Paper
+from citewell.papers import OTHERS, Paper
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -73,5 +73,6 @@ def tell(notes: Iterable[str]) -> None:
 
 def byline(paper: Paper, authors: int = 3) -> str:
     """Authors, year and venue on one line."""
-    names = ", ".join(paper.authors[:authors]) + (" et al." if len(paper.authors) > authors else "")
+    known = [str(author) for author in paper.authors if author != OTHERS]
+    names = ", ".join(known[:authors]) + (" et al." if len(known) > authors or OTHERS in paper.authors else "")
     return " · ".join(part for part in (names, str(paper.year or ""), paper.venue) if part)

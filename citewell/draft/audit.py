@@ -16,7 +16,7 @@ from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years, title_key
 from citewell.models.claims import Claims, SentenceBlock, scorable
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Paper, Paragraph, Place, Query, Suggestion
-from citewell.text.names import families
+from citewell.text.author_terms import families
 
 LEVELS = ("note", "warning", "error")
 KINDS = {

@@ -19,9 +19,11 @@ from lxml.etree import _Element
 from citewell.draft.bibliography import entries
 from citewell.export.naming import Citekeys
 from citewell.library.store.identity import paper_keys, title_key
-from citewell.papers import Paper
+from citewell.papers import Name, Paper
 from citewell.sources.clean import text as cleaned
 from citewell.sources.clean import year
+from citewell.text.names import literal, parse, person
+from citewell.text.ris_names import read_name
 
 _B = "{http://schemas.openxmlformats.org/officeDocument/2006/bibliography}"
 _WORD = re.compile(r"\s*CITATION\s+(\S+)(.*)", re.DOTALL)
@@ -113,10 +115,10 @@ def _from_item(item: Mapping[str, Any]) -> Paper | None:
 
 
 def _from_source(source: _Element) -> Paper:
-    people = [
-        cleaned(" ".join(filter(None, (person.findtext(f"{_B}First"), person.findtext(f"{_B}Last")))))
-        for person in source.iterfind(f"{_B}Author/{_B}Author/{_B}NameList/{_B}Person")
-    ]
+    listed = source.find(f"{_B}Author/{_B}Author")
+    people = [] if listed is None else [*map(_person, listed.iterfind(f"{_B}NameList/{_B}Person"))]
+    if listed is not None and (group := cleaned(listed.findtext(f"{_B}Corporate", ""))):
+        people.append(literal(group))
     paper = Paper(cleaned(source.findtext(f"{_B}Title", "")), authors=people, year=year(source.findtext(f"{_B}Year")))
     paper.venue = cleaned(source.findtext(f"{_B}JournalName") or source.findtext(f"{_B}ConferenceName") or "")
     paper.extra["citekey"] = source.findtext(f"{_B}Tag", "")
@@ -125,14 +127,14 @@ def _from_source(source: _Element) -> Paper:
 
 def _from_endnote_record(cite: _Element) -> Paper:
     fields = {name: cleaned(" ".join(map(_text, cite.iter(name)))) for name in ("title", "Author", "Year")}
-    people = [_given_first(cleaned(_text(each))) for each in cite.iterfind("record/contributors/authors/author")]
-    return Paper(fields["title"], authors=people or [fields["Author"]], year=year(fields["Year"]))
+    people = [read_name(cleaned(_text(each))) for each in cite.iterfind("record/contributors/authors/author")]
+    return Paper(fields["title"], authors=people or [parse(fields["Author"])], year=year(fields["Year"]))
 
 
 def _text(element: _Element) -> str:
     return "".join(map(str, element.itertext()))
 
 
-def _given_first(name: str) -> str:
-    family, comma, given = name.partition(", ")
-    return f"{given} {family}" if comma else name
+def _person(element: _Element) -> Name:
+    given = (element.findtext(f"{_B}{part}", "") for part in ("First", "Middle"))
+    return person(cleaned(element.findtext(f"{_B}Last", "")), cleaned(" ".join(given)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years
 from citewell.papers import Draft, Paper
-from citewell.text.names import families
+from citewell.text.author_terms import families
 
 
 def resolve_keys(draft: Draft, library: Library) -> dict[str, str]:

@@ -10,6 +10,7 @@ from citewell.identifiers import canonical, recognise
 from citewell.papers import Draft, Paper
 from citewell.sources.clean import year
 from citewell.sources.latex import to_text
+from citewell.text.names import parse_all
 
 COMMAND = re.compile(r"\\(title|author|abstract|bibliography|addbibresource|addglobalbib)(?![A-Za-z@])")
 """The commands that are read in a preamble."""
@@ -91,7 +92,7 @@ def item(text: str) -> tuple[str, Paper]:
     years = _YEAR.findall(body)
     paper = Paper(
         title=to_text(title).strip(" .,"),
-        authors=[name for name in _names(to_text(names)) if name],
+        authors=parse_all(_names(to_text(names))),
         year=year(years[-1]) if years else None,
         ids=[each for each in (_doi(body), _arxiv(body)) if each],
     )

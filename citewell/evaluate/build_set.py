@@ -24,6 +24,7 @@ from citewell.errors import CitewellError
 from citewell.evaluate.overlap import Titles
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.statistics import Statistics, statistics, write
+from citewell.export.jsonl import json_names
 from citewell.library.library import Library
 from citewell.library.store.store import Store
 from citewell.papers import Paper, Sentence
@@ -248,7 +249,7 @@ def _paper(paper: Paper, name: str, references: list[str], sentences: list[Sente
         "id": name,
         "title": paper.title,
         "abstract": paper.abstract,
-        "authors": paper.authors,
+        "authors": json_names(paper.authors),
         "year": paper.year,
         "venue": paper.venue,
         "references": references,

@@ -137,7 +137,7 @@ def _evidence(dataset: DataSet, split: str) -> Iterator[JudgedQuery]:
 
 
 def _query_of(paper: Paper, name: str, task: str, context: str, relevant: list[str]) -> JudgedQuery:
-    query = Query(task, paper.title, paper.abstract, context, list(paper.authors), exclude=list(paper.ids))
+    query = Query(task, paper.title, paper.abstract, context, [*map(str, paper.authors)], exclude=list(paper.ids))
     return JudgedQuery(name, query, relevant, query_date(when(paper)), paper.ids[0])
 
 

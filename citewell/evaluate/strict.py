@@ -17,7 +17,7 @@ from citewell.evaluate.sets import DataSet, Split
 from citewell.library.store.identity import same_years, title_key
 from citewell.library.store.store import date_number
 from citewell.papers import Context, Paper, Reference
-from citewell.text.names import families
+from citewell.text.author_terms import families
 from citewell.types import Mask
 
 END_OF_YEAR = 9999

@@ -7,16 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import TextIO
 from urllib.parse import quote
 
+from citewell.export.bibtex_names import name_list
 from citewell.export.kinds import kind
-from citewell.export.naming import Citekeys, date_parts, parts
+from citewell.export.latex import escaped
+from citewell.export.naming import Citekeys, date_parts
 from citewell.papers import Paper
 
-_ESCAPES = str.maketrans(
-    {character: f"\\{character}" for character in "$&#%_"}
-    | {"\\": r"\textbackslash{}", "{": r"\textbraceleft{}", "}": r"\textbraceright{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-)
-_LIGATURE = re.compile(r"-(?=-)|'(?=')|`(?=`)")
 _UPPER_INSIDE = re.compile(r"\S[^\W\d_]*[A-Z]|[A-Z]\S*[A-Z]")
 _FIELD_NAME = re.compile(r"[a-z][\w.:+-]*")
 _UNQUOTABLE = {"\\": "%5C", "{": "%7B", "}": "%7D"}
@@ -56,7 +52,8 @@ _VENUE = {
     "report": "institution",
 }
 _VERBATIM = frozenset(("url", "doi", "eprint", "biburl", "link"))
-_PEOPLE = frozenset(("editor", "translator", "bookauthor"))
+_ROLES = {"container-author": "bookauthor"}
+"""Roles that have another name in BibTeX."""
 _NAMED = {"issue": "number", "genre": "type", "type": ""}
 """Fields that have another name in BibTeX; our type is the entry type."""
 _OWN_FIELDS = {"doi": "doi", "arxiv": "eprint", "pmid": "pmid", "pmcid": "pmcid"}
@@ -74,11 +71,6 @@ def entry(paper: Paper, key: str) -> str:
     entry_type = _type(paper)
     lines = [f"  {name} = {value}" for name, value in _fields(paper, entry_type)]
     return f"@{entry_type}{{{key},\n" + ",\n".join(lines) + "\n}\n"
-
-
-def escaped(text: str) -> str:
-    """`text` with LaTeX's special characters escaped."""
-    return _LIGATURE.sub(r"\g<0>{}", text.translate(_ESCAPES))
 
 
 def _type(paper: Paper) -> str:
@@ -107,7 +99,10 @@ def _fields(paper: Paper, entry_type: str) -> Iterator[tuple[str, str]]:
 def _described(paper: Paper, entry_type: str) -> Iterator[tuple[str, str]]:
     keywords = "; ".join(paper.keywords)
     yield "title", _title(paper.title)
-    yield "author", " and ".join(map(_person, paper.authors))
+    yield "author", name_list(paper.authors)
+    for role, names in paper.people.items():
+        if _FIELD_NAME.fullmatch(name := _ROLES.get(role, role)):
+            yield name, name_list(names)
     yield "year", str(paper.year or "")
     yield "day", "".join(map(str, date_parts(paper)[2:]))
     if (field := _venue_field(paper, entry_type)) not in paper.extra:
@@ -128,13 +123,6 @@ def _title(title: str) -> str:
     """A title with acronyms in braces, for styles that put titles in lower case."""
     words = (f"{{{escaped(word)}}}" if _UPPER_INSIDE.search(word) else escaped(word) for word in title.split(" "))
     return " ".join(words)
-
-
-def _person(name: str) -> str:
-    if "," in name or " and " in f" {name.lower()} " or name == "others":
-        return f"{{{escaped(name)}}}"
-    given, family, suffix = map(escaped, parts(name))
-    return ", ".join(filter(None, (family, suffix, given))) if given else escaped(name)
 
 
 def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -158,8 +146,6 @@ def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _value(field: str, value: str) -> str:
     if field in _VERBATIM:
         return _verbatim(value)
-    if field in _PEOPLE:
-        return " and ".join(map(_person, value.split("; ")))
     return escaped(value).replace("-", "--") if field == "pages" else escaped(value)
 
 

@@ -9,8 +9,9 @@ from typing import Any, TextIO
 import msgspec
 
 from citewell.export.kinds import kind
-from citewell.export.naming import Citekeys, date_parts, parts
-from citewell.papers import Paper
+from citewell.export.naming import Citekeys, date_parts
+from citewell.papers import Name, Paper
+from citewell.text.names import split_particle
 
 _NAMED = {
     "pages": "page",
@@ -23,7 +24,20 @@ _NAMED = {
 _SAME = frozenset(
     ("volume", "issue", "publisher", "edition", "language", "note", "number", "genre", "version", "source", "archive")
 )
-_PEOPLE = ("editor", "translator", "collection-editor", "container-author")
+_PEOPLE = frozenset(
+    {"chair", "collection-editor", "compiler", "composer", "container-author", "contributor", "curator", "director", "editor"}
+    | {"editorial-director", "executive-producer", "guest", "host", "illustrator", "interviewer", "narrator", "organizer"}
+    | {
+        "original-author",
+        "performer",
+        "producer",
+        "recipient",
+        "reviewed-author",
+        "script-writer",
+        "series-creator",
+        "translator",
+    }
+)
 _TYPE = re.compile(
     r"article-\w+|paper-conference|chapter|book|thesis|report|dataset|webpage|entry(?:-\w+)?|review(?:-book)?|patent|speech|software|post-weblog"
 )
@@ -55,21 +69,29 @@ def _item(paper: Paper, keys: Citekeys) -> dict[str, Any]:
     }
     custom: dict[str, Any] = {}
     for name, value in paper.extra.items():
-        if name in _PEOPLE:
-            item[name] = [_person(each) for each in value.split("; ")]
-        elif name in _NAMED or name in _SAME:
+        if name in _NAMED or name in _SAME:
             item[_NAMED.get(name, name)] = value
         elif name not in ("type", "citekey"):
             custom[name] = value
+    for role, people in paper.people.items():
+        (item if role in _PEOPLE else custom)[role] = [_person(each) for each in people]
     if others := _identify(item, paper.ids):
         custom["citewell-ids"] = others
     return {name: value for name, value in (item | {"custom": custom}).items() if value}
 
 
-def _person(name: str) -> dict[str, str]:
-    given, family, suffix = parts(name)
-    fields = {"family": family, "given": given, "suffix": suffix}
-    return {key: value for key, value in fields.items() if value} if given else {"literal": name}
+def _person(name: Name) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "family": name.family,
+        "given": name.given,
+        "non-dropping-particle": name.particle,
+        "suffix": name.suffix,
+        "literal": name.literal,
+    }
+    person = {key: value for key, value in fields.items() if value}
+    if not name.particle and split_particle(name.family)[0]:
+        person["parse-names"] = False
+    return person
 
 
 def _identify(item: dict[str, Any], ids: Iterable[str]) -> list[str]:

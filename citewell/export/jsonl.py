@@ -11,7 +11,8 @@ from typing import Any, TextIO
 import msgspec
 
 from citewell.identifiers import recognise
-from citewell.papers import Context, Paper, Reference, Sentence
+from citewell.papers import Context, Name, Paper, Reference, Sentence
+from citewell.text.names import compact
 
 
 def write(papers: Iterable[Paper], out: TextIO) -> None:
@@ -27,7 +28,7 @@ def _paper(paper: Paper) -> dict[str, Any]:
         "id": paper.id,
         "title": paper.title,
         "abstract": paper.abstract,
-        "authors": paper.authors,
+        "authors": json_names(paper.authors),
         "year": paper.year,
         "venue": paper.venue,
         "references": [_reference(each) for each in paper.references],
@@ -39,8 +40,19 @@ def _paper(paper: Paper) -> dict[str, Any]:
         "keywords": paper.keywords,
         "sentences": [_sentence(each) for each in paper.sentences],
         "extra": paper.extra,
+        "people": {role: json_names(names) for role, names in paper.people.items()},
     }
     return record | {name: value for name, value in more.items() if value}
+
+
+def json_names(names: Iterable[Name]) -> list[str | dict[str, str]]:
+    """Readable names; those of which `parse` would make another name are objects with their parts."""
+    return [short if isinstance(short, str) else _parts(short) for short in map(compact, names)]
+
+
+def _parts(name: Name) -> dict[str, str]:
+    parts = {field: value for field, value in name._asdict().items() if value}
+    return parts if name.literal else parts | {"particle": name.particle}
 
 
 def _reference(reference: Reference) -> str | dict[str, Any]:

@@ -1,12 +1,11 @@
-"""Citation keys, and the parts of names and dates."""
+"""Citation keys, and the parts of dates."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from citewell.papers import Paper
+from citewell.papers import OTHERS, Name, Paper
 from citewell.text.fold import ascii_letters
 
 _NOT_IN_KEY = re.compile(r"[\s,{}=\"#%~\\\x00-\x1f]+")
@@ -15,25 +14,6 @@ _SMALL_WORDS = frozenset(
     "a an and as at by for from how in into is of on or the to towards toward via what when where why with".split()
 )
 _DATE = re.compile(r"(\d{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?)?", re.ASCII)
-_SUFFIXES = frozenset(("jr", "jr.", "sr", "sr.", "ii", "iii", "iv"))
-
-
-class Name(NamedTuple):
-    """The parts of a name; joined by spaces they are the name again."""
-
-    given: str
-    family: str
-    suffix: str
-
-
-def parts(name: str) -> Name:
-    """The parts of `name`: the family name is the last word with the lower-case ones before it, as in "Anthony van Dyck"."""
-    words = name.split(" ")
-    suffix = words.pop() if len(words) > 2 and words[-1].lower() in _SUFFIXES else ""
-    start = len(words) - 1
-    while start > 1 and words[start - 1][:1].islower():
-        start -= 1
-    return Name(" ".join(words[:start]), " ".join(words[start:]), suffix)
 
 
 def date_parts(paper: Paper) -> list[int]:
@@ -62,7 +42,8 @@ class Citekeys:
 
 
 def _new_key(paper: Paper) -> str:
-    family = parts(paper.authors[0]).family if paper.authors else "anonymous"
+    first = next((author for author in paper.authors if author != OTHERS), Name(literal="anonymous"))
+    family = first.literal.rpartition(" ")[2] or first.particle + first.family
     words = _WORD.findall(ascii_letters(paper.title))
     word = next((each for each in words if each not in _SMALL_WORDS), "")
     return f"{''.join(_WORD.findall(ascii_letters(family))) or 'anonymous'}{paper.year or ''}{word}"

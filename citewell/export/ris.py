@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import TextIO
 
 from citewell.export.kinds import kind
-from citewell.export.naming import Citekeys, date_parts, parts
+from citewell.export.naming import Citekeys, date_parts
 from citewell.papers import Paper
+from citewell.text.ris_names import write_name
 
 _TAGS = {
     "volume": "VL",
@@ -25,6 +26,7 @@ _TAGS = {
     "shorttitle": "ST",
 }
 _PEOPLE = {"editor": "A2", "collection-editor": "A3", "translator": "A4"}
+_NAMES = frozenset(("AU", "U1", *_PEOPLE.values()))
 _TYPE = re.compile(r"[A-Z]{3,8}")
 _RANGE = re.compile(r"([^-]+)-([^-]+)")
 
@@ -34,7 +36,8 @@ def write(papers: Iterable[Paper], out: TextIO, keys: Citekeys | None = None) ->
     keys = keys or Citekeys()
     for paper in papers:
         for tag, value in _tags(paper, keys):
-            if value := " ".join(value.split()):
+            # A no-break space in a name has a meaning.
+            if value := " ".join(value.split(" " if tag in _NAMES else None)):
                 out.write(f"{tag}  - {value}\n")
         out.write("ER  - \n\n")
 
@@ -45,7 +48,7 @@ def _tags(paper: Paper, keys: Citekeys) -> Iterator[tuple[str, str]]:
     yield "TY", entry_type
     yield "ID", keys.key(paper)
     yield "TI", paper.title
-    yield from (("AU", _person(name)) for name in paper.authors)
+    yield from (("AU", write_name(name)) for name in paper.authors)
     yield "PY", str(paper.year or "")
     yield "DA", "/".join(f"{part:02d}" for part in date_parts(paper)) if len(paper.date) > 4 else ""
     yield "JF" if entry_type == "JOUR" else "T2", paper.venue
@@ -53,21 +56,14 @@ def _tags(paper: Paper, keys: Citekeys) -> Iterator[tuple[str, str]]:
     yield from (("KW", keyword) for keyword in paper.keywords)
     for name, tag in _TAGS.items():
         yield tag, paper.extra.get(name, "")
-    for name, tag in _PEOPLE.items():
-        yield from ((tag, _person(each)) for each in paper.extra.get(name, "").split("; "))
+    for role, people in paper.people.items():
+        tag, start = (_PEOPLE[role], "") if role in _PEOPLE else ("U1", f"citewell-person: {role}: ")
+        yield from ((tag, f"{start}{write_name(person)}") for person in people)
     pages = paper.extra.get("pages", "")
     first_last = _RANGE.fullmatch(pages)
     yield from zip(("SP", "EP"), first_last.groups() if first_last else (pages,), strict=False)
     yield "UR", paper.extra.get("url", "")
     yield from _identified(paper.ids)
-
-
-def _person(name: str) -> str:
-    """``Family, Given, Suffix``. RIS has no quoting, so commas are removed from the name of an organisation."""
-    if "," in name:
-        return name.replace(",", "")
-    given, family, suffix = parts(name)
-    return ", ".join(filter(None, (family, given, suffix))) if given else name
 
 
 def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -15,9 +15,9 @@ from citewell.fetch.http import RefusedError, UnreachableError
 from citewell.fetch.search_request import Page
 from citewell.fetch.site import Site
 from citewell.papers import Context, Paper, Problem
-from citewell.sources.clean import Json, mapping, name, sequence, text
+from citewell.sources.clean import Json, mapping, sequence, text
 from citewell.sources.zotero import collection_paths, within
-from citewell.sources.zotero_items import NOT_PAPERS, Creator, paper
+from citewell.sources.zotero_items import NOT_PAPERS, creator, paper
 
 SITE = Site("zotero", "Zotero", "http://localhost:23119/api", interval=0.0, headers=(("Zotero-API-Version", "3"),))
 _PER_PAGE = 100
@@ -74,11 +74,12 @@ def _pages(path: str, paths: dict[str, str], client: Client, tag: str, seen: set
 
 
 def _paper(key: str, data: Json, meta: Json, paths: dict[str, str]) -> Paper | Problem:
-    creators = []
-    for each in map(mapping, sequence(data.get("creators"))):
-        full_name = name({"name": each.get("name"), "given": each.get("firstName"), "family": each.get("lastName")})
-        if full_name:
-            creators.append(Creator(text(each.get("creatorType")), full_name))
+    creators = [
+        creator(
+            each.get("creatorType"), each.get("name") or each.get("lastName"), each.get("firstName"), bool(each.get("name"))
+        )
+        for each in map(mapping, sequence(data.get("creators")))
+    ]
     tags = [mapping(each).get("tag") for each in sequence(data.get("tags"))]
     places = [paths[place] for place in map(text, sequence(data.get("collections"))) if place in paths]
     fields = data | ({"date": meta["parsedDate"]} if text(meta.get("parsedDate")) else {})

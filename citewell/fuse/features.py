@@ -16,12 +16,13 @@ import numpy as np
 
 from citewell.collection.interface import Collection
 from citewell.expand.proximity import linked_weight, shared_neighbours
-from citewell.papers import Paper, Query, Ranking
+from citewell.papers import Name, Paper, Query, Ranking
 from citewell.ranking.query_terms import query_terms, words_by_proximity
 from citewell.ranking.request import Request
 from citewell.ranking.top_k import positions_in
 from citewell.text.analysis import terms
-from citewell.text.names import families, family_name
+from citewell.text.author_terms import families, family_name
+from citewell.text.names import parse_all
 from citewell.types import Float32Array, Float64Array, PaperNumbers
 
 SEEDS = 30
@@ -162,7 +163,7 @@ def _people(request: Request, papers: PaperNumbers, records: Sequence[Paper], to
     """Authors that the query names or shares, or that top candidates have; and how common the venue is among these."""
     position = {number: at for at, number in enumerate(papers.tolist())}
     top_records = [records[position[number]] for number in top.tolist() if number in position]
-    own = families(request.query.authors)
+    own = families(parse_all(request.query.authors))
     names = [families(paper.authors) for paper in records]
     author_counts = Counter(name for paper in top_records for name in families(paper.authors))
     venue_counts = Counter(paper.venue.casefold() for paper in top_records if paper.venue)
@@ -194,7 +195,7 @@ def _names_in(query: Query) -> dict[str, float]:
     for word, weight in words_by_proximity(query):
         for part in _NAME.findall(word):
             if part[0].isupper():
-                name = family_name(part)
+                name = family_name(Name(family=part))
                 names[name] = max(weight, names.get(name, 0.0))
     return names
 

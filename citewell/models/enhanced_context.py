@@ -106,9 +106,10 @@ def author_number(name: str, people: int) -> int:
     """The row of an author in the table, above 0: a hash of the family name and the first initial."""
     # Imported here: training reads this module on machines without the library's dependencies.
     from citewell.hashing import hash64
-    from citewell.text.names import family_name
+    from citewell.text.author_terms import family_name
+    from citewell.text.names import parse
 
-    family = family_name(name)
+    family = family_name(parse(name))
     if not family:
         return PADDING
     before, comma, after = name.partition(",")

@@ -82,7 +82,7 @@ def _row(suggestion: Suggestion) -> dict[str, Any]:
         "rank": suggestion.rank,
         "id": paper.id,
         "title": paper.title,
-        "authors": paper.authors,
+        "authors": [*map(str, paper.authors)],
         "year": paper.year,
         "venue": paper.venue,
         "score": suggestion.score,

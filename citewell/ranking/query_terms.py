@@ -14,8 +14,9 @@ from citewell.errors import CitewellError
 from citewell.papers import TARGET_MARK, Query
 from citewell.ranking.request import Request
 from citewell.text.analysis import terms
+from citewell.text.author_terms import author_terms
 from citewell.text.key_terms import key_terms
-from citewell.text.names import author_terms
+from citewell.text.names import parse_all
 from citewell.types import Float64Array, IntArray
 
 FORMS = ("text", "proximity", "title", "key terms", "with bibliography", "authors")
@@ -95,9 +96,4 @@ def _add(weighted: QueryTerms, text: str, weight: float) -> None:
 
 def _author_terms(authors: Iterable[str]) -> QueryTerms:
     """The index terms of authors, each with the name as the query has it."""
-    return {
-        term: (name.strip(), 1.0)
-        for author in authors
-        for name in author.split(";")
-        for term in terms(" ".join(author_terms(name)))
-    }
+    return {term: (str(author), 1.0) for author in parse_all(authors) for term in terms(" ".join(author_terms(author)))}

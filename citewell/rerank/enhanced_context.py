@@ -44,5 +44,6 @@ def candidates(request: Request, papers: PaperNumbers, years: int) -> list[Candi
     cited = np.column_stack([*by_year, counts])
     records = [stored.get(number, Paper()) for number in papers.tolist()]
     return [
-        Candidate(paper.title, paper.abstract, paper.authors, row) for paper, row in zip(records, cited.tolist(), strict=True)
+        Candidate(paper.title, paper.abstract, [*map(str, paper.authors)], row)
+        for paper, row in zip(records, cited.tolist(), strict=True)
     ]

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from lxml.etree import _Element
 
 from citewell.identifiers import canonical
-from citewell.papers import Paper, Problem
+from citewell.papers import Name, Paper, Problem
 from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at
+from citewell.text.names import person
 
 NAME = "ACL Anthology XML"
 PRIORITY = 80
@@ -35,7 +36,7 @@ class _Volumes:
     def __init__(self) -> None:
         self._volume: tuple[str, str] | None = None
         self._meta: dict[str, str] = {}
-        self._editors: list[str] = []
+        self._editors: list[Name] = []
 
     def paper(self, record: _Element) -> Paper | None:
         volume, collection = record.getparent(), next(record.iterancestors("collection"), None)
@@ -110,6 +111,6 @@ def _two_digits(collection: str, volume: str) -> bool:
     return collection.startswith("W") or collection == "C69" or (collection == "D19" and volume.zfill(2) >= "05")
 
 
-def _people(record: _Element, role: str) -> list[str]:
-    names = (filter(None, (text_at(person, "first"), text_at(person, "last"))) for person in record.iterfind(role))
-    return clean.unique(map(" ".join, names))
+def _people(record: _Element, role: str) -> list[Name]:
+    names = (person(text_at(each, "last"), text_at(each, "first")) for each in record.iterfind(role))
+    return [name for name in dict.fromkeys(names) if any(name)]

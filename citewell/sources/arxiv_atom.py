@@ -17,6 +17,7 @@ from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import Fields, RecordError, opening, papers, text_at
 from citewell.text.accents import decode_tex_accents
+from citewell.text.names import parse_all
 
 NAME = "arXiv Atom"
 PRIORITY = 80
@@ -52,7 +53,7 @@ def _paper(entry: _Element) -> Paper:
     return Paper(
         title=title,
         abstract=decode_tex_accents(fields.first("summary")),
-        authors=[name for author in entry.iterfind("{*}author") if (name := decode_tex_accents(text_at(author, "{*}name")))],
+        authors=parse_all(decode_tex_accents(text_at(author, "{*}name")) for author in entry.iterfind("{*}author")),
         year=clean.year(published),
         date=published,
         venue=extra["journal-ref"] or "arXiv",

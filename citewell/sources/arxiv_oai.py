@@ -12,11 +12,12 @@ from collections.abc import Iterator
 from lxml.etree import _Element
 
 from citewell.identifiers import canonical
-from citewell.papers import Paper, Problem
+from citewell.papers import Name, Paper, Problem
 from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import Fields, RecordError, iso_date, opening, papers, text, text_at
 from citewell.text.accents import decode_tex_accents
+from citewell.text.names import parse, parse_all, person
 
 NAME = "arXiv OAI-PMH"
 PRIORITY = 80
@@ -83,19 +84,12 @@ def _dublin_core(described: _Element) -> Paper:
     return Paper(
         title=decode_tex_accents(fields.first("title")),
         abstract=decode_tex_accents(abstracts[0]) if abstracts else "",
-        authors=[_given_first(decode_tex_accents(name)) for name in fields.all("creator")],
+        authors=parse_all(map(decode_tex_accents, fields.all("creator"))),
         date=min(filter(None, map(clean.date, fields.all("date"))), default=""),
         ids=[canonical("doi", name) or "" for name in names if name.startswith("doi:")],
         keywords=[subject for subject in fields.all("subject") if not _DIGIT.search(subject)],
         extra={name: value for name, value in extra.items() if value},
     )
-
-
-def _given_first(listed: str) -> str:
-    """``Heath, Jr., Robert W.`` with the given names first and the suffix, which arXiv puts in the middle, last."""
-    family, *rest = (part.strip() for part in listed.split(","))
-    suffixes = [part for part in rest if part in _SUFFIXES]
-    return " ".join(filter(None, [*(part for part in rest if part not in _SUFFIXES), family, *suffixes]))
 
 
 def _arxiv(described: _Element) -> Paper:
@@ -118,15 +112,16 @@ def _first_version(described: _Element) -> str:
     return min((iso_date(day[3], day[2], day[1]) for day in days if day), default="")
 
 
-def _authors(listed: _Element | None) -> list[str]:
+def _authors(listed: _Element | None) -> list[Name]:
     if listed is None:
         return []
-    parts = ("{*}forenames", "{*}keyname", "{*}suffix")
-    parsed = [" ".join(filter(None, (text_at(author, part) for part in parts))) for author in listed.iterfind("{*}author")]
-    return clean.unique(map(decode_tex_accents, parsed)) or _names(decode_tex_accents(text(listed)))
+    parts = ("{*}keyname", "{*}forenames", "{*}suffix")
+    described = ([decode_tex_accents(text_at(author, part)) for part in parts] for author in listed.iterfind("{*}author"))
+    names = [person(*each) if any(each[1:]) else parse(each[0]) for each in described if any(each)]
+    return [*dict.fromkeys(names)] or _names(decode_tex_accents(text(listed)))
 
 
-def _names(line: str) -> list[str]:
+def _names(line: str) -> list[Name]:
     """The names in a line such as ``A. Author, B. Author and C. Author, Jr. (Some University)``."""
     for _ in range(_MAX_BRACKET_DEPTH):
         line, cut = _BRACKETED.subn(" ", line)
@@ -138,4 +133,4 @@ def _names(line: str) -> list[str]:
             names[-1][1:] = [name]
         else:
             names.append([name])
-    return clean.unique(map(" ".join, names))
+    return parse_all(clean.unique(map(" ".join, names)))

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from email.utils import parsedate
 
 from citewell.identifiers import canonical
-from citewell.papers import Paper, Problem
+from citewell.papers import Name, Paper, Problem
 from citewell.sources.clean import Json, date, day, mapping, sequence, text, unique, year
 from citewell.sources.json_records import first_record, records
 from citewell.sources.source import Source
 from citewell.text.accents import decode_tex_accents
+from citewell.text.names import parse, parse_all, person
 
 NAME = "arXiv snapshot"
 PRIORITY = 60
@@ -65,11 +66,10 @@ def _first_version(value: object) -> str:
     return day(*parsed[:3]) if parsed else date(created)
 
 
-def _authors(record: Json) -> list[str]:
+def _authors(record: Json) -> list[Name]:
     """Names from their parts (family, given, suffix), else from the line that lists them."""
-    parsed = (
+    listed = (
         [decode_tex_accents(text(part)) for part in sequence(each)[:3]] for each in sequence(record.get("authors_parsed"))
     )
-    names = [" ".join(filter(None, (*parts[1:2], *parts[:1], *parts[2:3]))) for parts in parsed]
-    listed = decode_tex_accents(text(record.get("authors"))).replace(" and ", ", ").split(",")
-    return [each for each in names if each] or [each.strip() for each in listed if each.strip()]
+    names = [person(*parts) if any(parts[1:]) else parse(parts[0]) for parts in listed if any(parts)]
+    return names or parse_all(decode_tex_accents(text(record.get("authors"))).replace(" and ", ", ").split(","))

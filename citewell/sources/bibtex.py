@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem, Remainder, Verbatim
+from citewell.papers import Name, Paper, Problem, Remainder, Verbatim
 from citewell.sources import ris
 from citewell.sources.bibtex_entries import Entry, entries
-from citewell.sources.bibtex_names import people
+from citewell.sources.bibtex_names import PEOPLE, people
 from citewell.sources.clean import date, day, listed_keywords, text, unique, untagged, year
 from citewell.sources.latex import to_text, verbatim
 from citewell.sources.plain_text import beginning
@@ -41,7 +41,6 @@ _SETTINGS = frozenset(("ieeetranbstctl", "control", "set", "xdata"))
 _VERBATIM = frozenset(
     ("url", "doi", "file", "eprint", "isbn", "issn", "pmid", "pmcid", "pdf", "biburl", "link", "citewell-ids")
 )
-_PEOPLE = frozenset(("editor", "translator", "bookauthor"))
 _NUMBERED = frozenset(("techreport", "report", "patent", "standard", "manual"))
 _TAKEN = frozenset(("title", "subtitle", "author", "abstract", "keywords", "year", "date", "month", "day", "citewell-ids"))
 _CONSUMED = frozenset(("doi", "pmid", "pmcid", "eprint", "archiveprefix", "eprinttype"))
@@ -152,6 +151,7 @@ def _paper(entry: Entry) -> Paper:
         keywords=listed_keywords(to_text(values.get("keywords", ""))),
         verbatim=Verbatim(entry.text, entry.lead, entry.position),
     )
+    paper.people = _people(values)
     paper.extra = _extra(entry, values, venue_field, paper)
     return paper
 
@@ -193,23 +193,23 @@ def _date(values: dict[str, str]) -> str:
     return day(of_year, number, *days[:1])
 
 
+def _people(values: dict[str, str]) -> dict[str, list[Name]]:
+    """Everybody but the authors, by role."""
+    return {role: listed for name, role in PEOPLE.items() if name in values and (listed := people(values[name]))}
+
+
 def _extra(entry: Entry, values: dict[str, str], venue_field: str, paper: Paper) -> dict[str, str]:
     """All other fields, under the names that citewell shares with CSL."""
     extra = {"type": entry.type, "citekey": text(entry.key)}
     schemes = {each.partition(":")[0] for each in paper.ids}
     for name, value in values.items():
-        if name in _TAKEN or (name == venue_field and name in ("journal", "journaltitle", "booktitle")):
+        if name in _TAKEN or name in PEOPLE or (name == venue_field and name in ("journal", "journaltitle", "booktitle")):
             continue
         if name in _CONSUMED and (
             name in schemes or (name in ("eprint", "archiveprefix", "eprinttype") and "arxiv" in schemes)
         ):
             continue
-        if name in _PEOPLE:
-            content = "; ".join(people(value))
-        elif name in _VERBATIM:
-            content = value
-        else:
-            content = to_text(value)
+        content = value if name in _VERBATIM else to_text(value)
         if name == "pages":
             content = _DASH.sub("-", content)
         elif name == "number" and entry.type not in _NUMBERED:

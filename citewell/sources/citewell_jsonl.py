@@ -15,16 +15,18 @@ import msgspec
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Context, Paper, Problem, Reference, Sentence
 from citewell.sources import openalex
-from citewell.sources.clean import Json, date, lines, mapping, names, sequence, strings, text, unique, year
+from citewell.sources.clean import Json, date, lines, mapping, sequence, strings, text, unique, year
+from citewell.sources.json_names import names, readable_names
 from citewell.sources.json_records import decode, first_record
 from citewell.sources.source import Source
+from citewell.text.names import parse_all, take_people
 
 NAME = "citewell JSONL"
 PRIORITY = 50
 
 _SCHEMES = ("doi", "arxiv", "pmid", "pmcid", "acl", "openalex", "s2", "corpus", "mag", "dblp")
 _USUAL = frozenset(("id", "title", "abstract", "authors", "year", "venue", "references", "doi", "keywords", "sentences"))
-_KNOWN = _USUAL | {"ids", "date", "extra", *_SCHEMES}
+_KNOWN = _USUAL | {"ids", "date", "extra", "people", *_SCHEMES}
 _OURS = frozenset(("authors", "year", "venue", "references", "sentences", "ids"))
 _FOREIGN = frozenset(
     {"author", "issued", "container-title", "authorships", "referenced_works", "abstract_inverted_index", "paperId", "paper_id"}
@@ -96,7 +98,9 @@ def _paper(record: Json, naming: Naming, safe: bool) -> Paper:
         title, venue, own = lines(title), lines(venue), text(own)
         abstract = lines("\n".join(strings(abstract)) if isinstance(abstract, list) else abstract)
     authors = get("authors") or []
-    if not (safe and type(authors) is list and set(map(type, authors)) <= _TEXTS and "" not in authors):
+    if safe and type(authors) is list and set(map(type, authors)) <= _TEXTS and "" not in authors:
+        authors = parse_all(authors)
+    else:
         authors = names(authors)
     published = get("year")
     paper = Paper(title, abstract, authors, None, "", venue, [naming(own)] if own else [], own)
@@ -129,6 +133,8 @@ def _add_unusual(paper: Paper, record: Json, naming: Naming) -> None:
         content = "; ".join(strings(value)) if isinstance(value, list) else lines(value)
         if content and (name := text(key)):
             paper.extra[name] = content
+    people = {text(role): names(listed) for role, listed in mapping(record.get("people")).items()}
+    paper.people = take_people(paper.extra) | {role: listed for role, listed in people.items() if role and listed}
 
 
 def _add(ids: list[str], identifier: str | None) -> None:
@@ -162,7 +168,7 @@ def _reference(value: object, naming: Naming) -> Reference | None:
     if own := text(value.get("id")):
         ids.append(naming(own))
     ids += [known for scheme in _SCHEMES if scheme in value and (known := canonical(scheme, text(value[scheme])))]
-    reference = Reference(unique(ids), lines(value.get("title")), year(value.get("year")), names(value.get("authors")))
+    reference = Reference(unique(ids), lines(value.get("title")), year(value.get("year")), readable_names(value.get("authors")))
     return reference if reference.ids or reference.title else None
 
 

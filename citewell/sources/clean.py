@@ -101,32 +101,3 @@ def unique(values: Iterable[str]) -> list[str]:
 def listed_keywords(line: str) -> list[str]:
     """Keywords on one line, separated by semicolons or else by commas."""
     return unique(part.strip() for part in line.split(";" if ";" in line else ","))
-
-
-def name(value: object) -> str:
-    """The name of a person or an organisation, given names first, from a string or from the parts in JSON formats."""
-    if not isinstance(value, dict):
-        return text(value)
-    for whole in ("name", "literal", "raw_name"):
-        if full_name := text(value.get(whole)):
-            return full_name
-    parts = [value.get("given", value.get("first")), *sequence(value.get("middle"))]
-    parts += [value.get("dropping-particle"), value.get("non-dropping-particle")]
-    parts += [value.get("family", value.get("last")), value.get("suffix")]
-    return " ".join(filter(None, map(text, parts)))
-
-
-def names(value: object) -> list[str]:
-    """The names in a list (see `name`), without the empty ones."""
-    if isinstance(value, str | dict):
-        value = [value]
-    return [each for each in map(name, sequence(value)) if each]
-
-
-def given_first(listed: str) -> str:
-    """``Family, Given, Suffix`` as ``Given Family Suffix``; a name without a comma is unchanged."""
-    family, comma, rest = listed.partition(",")
-    if not comma:
-        return listed.strip()
-    first, _, second = rest.partition(",")
-    return " ".join(filter(None, (first.strip(), family.strip(), second.strip())))

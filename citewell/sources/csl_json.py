@@ -13,14 +13,13 @@ from collections.abc import Iterator
 import msgspec
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem, Reference, Verbatim
+from citewell.papers import Name, Paper, Problem, Reference, Verbatim
 from citewell.sources.clean import (
     Json,
     date,
     day,
     listed_keywords,
     mapping,
-    names,
     sequence,
     strings,
     text,
@@ -28,8 +27,10 @@ from citewell.sources.clean import (
     untagged,
     year,
 )
+from citewell.sources.json_names import are_people, name, names
 from citewell.sources.json_records import first_record, records
 from citewell.sources.source import Source
+from citewell.text.names import literal
 
 NAME = "CSL-JSON"
 PRIORITY = 40
@@ -59,7 +60,8 @@ _TAKEN = frozenset(
 )
 _CROSSREF = frozenset(("reference", "indexed", "is-referenced-by-count"))
 """Fields of Crossref's own records, which are no user's items."""
-_PEOPLE = ("editor", "translator", "collection-editor", "container-author", "reviewed-author")
+_PEOPLE = frozenset(("editor", "translator", "collection-editor", "container-author", "reviewed-author", "chair"))
+"""Roles that Crossref has too; of others the objects tell that they are names."""
 
 
 def matches(head: bytes) -> bool:
@@ -96,7 +98,7 @@ def _paper(record: Json) -> Paper:
     return Paper(
         title=f"{title}: {subtitle}" if subtitle and subtitle.lower() not in title.lower() else title,
         abstract=untagged(record.get("abstract")),
-        authors=names(record.get("author")),
+        authors=_names(record.get("author")),
         year=year(published),
         date=published if len(published) > 4 else "",
         venue=untagged(_one(record.get("container-title"))) or extra.get("publisher", ""),
@@ -104,6 +106,7 @@ def _paper(record: Json) -> Paper:
         keywords=_keywords(record),
         references=[cited for each in sequence(record.get("reference")) if (cited := _reference(mapping(each)))],
         extra=extra,
+        people=_people(record),
     )
 
 
@@ -145,18 +148,37 @@ def _reference(record: Json) -> Reference | None:
     return Reference([doi] if doi else [], title, year(text(record.get("year"))), strings(record.get("author")))
 
 
+def _people(record: Json) -> dict[str, list[Name]]:
+    """Everybody but the authors, by role; those without a role in CSL are under ``custom``."""
+    fields = [*record.items(), *mapping(record.get("custom")).items()]
+    roles = {
+        text(field): _names(value) for field, value in fields if field in _PEOPLE or (field not in _TAKEN and are_people(value))
+    }
+    return {role: listed for role, listed in roles.items() if role and listed}
+
+
+def _names(value: object) -> list[Name]:
+    """The names in a list; Crossref calls the ``literal`` of an organisation its ``name``."""
+    if not isinstance(value, list):
+        return names(value)
+    listed = (literal(text(each["name"])) if _is_organisation(each) else name(each) for each in value)
+    return [each for each in listed if any(each)]
+
+
+def _is_organisation(value: object) -> bool:
+    return isinstance(value, dict) and "name" in value and value.keys().isdisjoint(("family", "given", "literal"))
+
+
 def _extra(record: Json) -> dict[str, str]:
     extra = {}
     for field, value in record.items():
-        if field in _TAKEN or field == "container-title":
+        if field in _TAKEN or field == "container-title" or field in _PEOPLE or are_people(value):
             continue
-        if field in _PEOPLE:
-            content = "; ".join(names(value))
-        elif isinstance(value, list):
+        if isinstance(value, list):
             content = "; ".join(strings(value))
         else:
             content = _date(value) if isinstance(value, dict) else text(value)
-        if content and (name := text(_NAMED.get(field, field.lower()))):
-            extra[name] = content
+        if content and (extra_field := text(_NAMED.get(field, field.lower()))):
+            extra[extra_field] = content
     own = {key: text(value) for key, value in mapping(record.get("custom")).items() if key != "citewell-ids"}
     return extra | {text(key): value for key, value in own.items() if value and text(key)}

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from lxml.etree import _Element
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem, Reference
+from citewell.papers import Name, Paper, Problem, Reference
 from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import Fields, RecordError, iso_date, opening, papers
+from citewell.text.names import parse_all
 
 NAME = "DBLP XML"
 PRIORITY = 80
@@ -74,8 +75,8 @@ def _paper(record: _Element) -> Paper | None:
     )
 
 
-def _people(names: list[str]) -> list[str]:
-    return clean.unique(_NAMESAKE.sub("", name) for name in names)
+def _people(names: list[str]) -> list[Name]:
+    return parse_all(clean.unique(_NAMESAKE.sub("", name) for name in names))
 
 
 def _page(address: str) -> str:

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from lxml.etree import _Element
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem, Reference
+from citewell.papers import Name, Paper, Problem, Reference
 from citewell.sources import clean
 from citewell.sources.jats_body import Cited, full_text
 from citewell.sources.source import Source
 from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at, texts
+from citewell.text.names import literal, parse, person
 
 NAME = "JATS XML"
 PRIORITY = 90
@@ -23,6 +24,7 @@ PRIORITY = 90
 _SIGNS_OF_JATS = ("<article-meta", "<journal-meta", "JATS", "//NLM//DTD", "/ns/archiving/", "<front>", "article-type=")
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _SCHEMES = {"doi": "doi", "pmid": "pmid", "pmc": "pmcid", "pmcid": "pmcid", "arxiv": "arxiv"}
+_NAMES = ("name", "string-name", "collab", "name-alternatives")
 _CITATIONS = ("element-citation", "mixed-citation", "nlm-citation", "citation")
 _TITLES = ("article-title", "chapter-title", "data-title", "part-title")
 _SERIALS = ("journal", "confproc", "")
@@ -118,25 +120,23 @@ def _parts(abstract: _Element) -> Iterator[str]:
         yield text(abstract)
 
 
-def _contributors(meta: _Element) -> list[str]:
-    return clean.unique(
-        _name(contributor)
-        for contributor in meta.findall("contrib-group/contrib")
-        if contributor.get("contrib-type", "author") == "author"
-    )
+def _contributors(meta: _Element) -> list[Name]:
+    listed = meta.findall("contrib-group/contrib")
+    names = (_name(each) for each in listed if each.get("contrib-type", "author") == "author")
+    return [name for name in dict.fromkeys(names) if any(name)]
 
 
-def _name(person: _Element) -> str:
+def _name(contributor: _Element) -> Name:
     """The name of a contributor, or of the name element itself."""
     for kind in ("name", "string-name", "collab", "name-alternatives/*"):
-        if (inner := person.find(kind)) is not None:
+        if (inner := contributor.find(kind)) is not None:
             return _name(inner)
-    if person.tag == "collab":
-        return " ".join(" ".join(filter(None, _own_text(person))).split())
-    family, given = text_at(person, "surname"), text_at(person, "given-names")
+    if contributor.tag == "collab":
+        return literal(" ".join(filter(None, _own_text(contributor))))
+    family, given = text_at(contributor, "surname"), text_at(contributor, "given-names")
     if family or given:
-        return " ".join(filter(None, (given, family, text_at(person, "suffix"))))
-    return text(person) if person.tag in ("string-name", "name") else ""
+        return person(family, given, text_at(contributor, "suffix"))
+    return parse(text(contributor)) if contributor.tag in ("string-name", "name") else Name()
 
 
 def _own_text(collaboration: _Element) -> Iterator[str]:
@@ -238,10 +238,8 @@ def _id_in_words(citation: _Element) -> str:
 def _cited_authors(citation: _Element) -> list[str]:
     groups = citation.findall("person-group")
     authors = [group for group in groups if group.get("person-group-type", "author") == "author"]
-    people = [person for group in authors or groups or [citation] for person in group]
-    return clean.unique(
-        _name(person) for person in people if person.tag in ("name", "string-name", "collab", "name-alternatives")
-    )
+    listed = [each for group in authors or groups or [citation] for each in group if each.tag in _NAMES]
+    return clean.unique(str(_name(each)) for each in listed)
 
 
 def _first_family(citation: _Element) -> str:

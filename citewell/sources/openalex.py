@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem, Reference
-from citewell.sources.clean import Json, date, mapping, name, sequence, text, unique, untagged, year
+from citewell.papers import Name, Paper, Problem, Reference
+from citewell.sources.clean import Json, date, mapping, sequence, text, unique, untagged, year
 from citewell.sources.json_records import first_record, records
 from citewell.sources.source import Source
+from citewell.text.names import parse
 
 NAME = "OpenAlex"
 PRIORITY = 70
@@ -50,7 +51,7 @@ def _paper(record: Json) -> Paper:
     return Paper(
         title=untagged(record.get("title") or record.get("display_name")),
         abstract=_abstract(record.get("abstract_inverted_index")),
-        authors=[author for each in sequence(record.get("authorships")) if (author := _author(mapping(each)))],
+        authors=[author for each in sequence(record.get("authorships")) if any(author := _author(mapping(each)))],
         year=year(record.get("publication_year")) or year(published),
         date=published,
         venue=text(host.get("display_name")),
@@ -73,8 +74,8 @@ def _ids(record: Json) -> list[str]:
     return unique(each or "" for each in ids)
 
 
-def _author(authorship: Json) -> str:
-    return name({"name": mapping(authorship.get("author")).get("display_name"), "literal": authorship.get("raw_author_name")})
+def _author(authorship: Json) -> Name:
+    return parse(text(mapping(authorship.get("author")).get("display_name")) or text(authorship.get("raw_author_name")))
 
 
 def _labels(value: object) -> Iterator[str]:

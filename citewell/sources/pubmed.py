@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from lxml.etree import _Element
 
 from citewell.identifiers import canonical
-from citewell.papers import Paper, Problem, Reference
+from citewell.papers import Name, Paper, Problem, Reference
 from citewell.sources import clean
 from citewell.sources.source import Source
 from citewell.sources.xml import RecordError, iso_date, opening, papers, text, text_at, texts
+from citewell.text.names import literal, person
 
 NAME = "PubMed XML"
 PRIORITY = 80
@@ -116,14 +117,18 @@ def _abstract(article: _Element) -> str:
     return " ".join(parts)
 
 
-def _authors(listed: _Element | None) -> list[str]:
-    authors = []
-    for author in () if listed is None else listed.iterfind("Author"):
-        given = text_at(author, "ForeName") or text_at(author, "Initials")
-        name = " ".join(filter(None, (given, text_at(author, "LastName"), text_at(author, "Suffix"))))
-        if author.get("ValidYN") != "N":
-            authors.append(text_at(author, "CollectiveName") or name)
-    return clean.unique(authors)
+def _authors(listed: _Element | None) -> list[Name]:
+    names = (
+        [_author(author) for author in listed.iterfind("Author") if author.get("ValidYN") != "N"] if listed is not None else []
+    )
+    return [name for name in dict.fromkeys(names) if any(name)]
+
+
+def _author(author: _Element) -> Name:
+    if group := text_at(author, "CollectiveName"):
+        return literal(group)
+    given = text_at(author, "ForeName") or text_at(author, "Initials")
+    return person(text_at(author, "LastName"), given, text_at(author, "Suffix"))
 
 
 def _date(date: _Element | None) -> str:

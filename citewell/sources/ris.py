@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper, Problem, Verbatim
-from citewell.sources.clean import date, day, given_first, text, unique, untagged, year
+from citewell.papers import Name, Paper, Problem, Verbatim
+from citewell.sources import clean
+from citewell.sources.clean import date, day, text, unique, untagged, year
 from citewell.sources.plain_text import beginning, lines
 from citewell.sources.source import Source
+from citewell.text.names import literal
+from citewell.text.ris_names import read_name, write_name
 
 NAME = "RIS"
 PRIORITY = 30
@@ -74,6 +77,10 @@ _EXTRA = {
 }
 _TAKEN = {*_TITLE, *_AUTHOR, *_VENUE, *_YEAR, *_ABSTRACT, *_LINKS, "SP", "EP", "KW", "DO", "PMID", "PMC"}
 _PEOPLE = {"A2": "editor", "ED": "editor", "A3": "collection-editor", "A4": "translator"}
+_NAMES = frozenset((*_AUTHOR, *_PEOPLE, "U1"))
+"""Tags whose values may be names, in which no-break spaces have a meaning."""
+_OWN_PERSON = "citewell-person:"
+_SPACES = re.compile(r"[ \t\r\n]+")
 
 
 @dataclass(slots=True)
@@ -97,6 +104,8 @@ class _Record:
         return (fits and (self.medline or len(tag) == 2)) or (self.loose and len(tag) == 2 and len(spaces) == 1)
 
     def add(self, tag: str, value: str) -> None:
+        if self.medline and tag == "CN":
+            value = write_name(literal(value))
         tag = _MEDLINE.get(tag, tag) if self.medline else tag
         self.last, self.last_tag = [value], tag
         self.values.setdefault(tag, []).append(self.last)
@@ -110,10 +119,15 @@ class _Record:
 
     def cleaned(self) -> _Texts:
         joined = {
-            tag: [text(value[0] if len(value) == 1 else " ".join(value)) for value in values]
+            tag: [(_name_line if tag in _NAMES else text)(value[0] if len(value) == 1 else " ".join(value)) for value in values]
             for tag, values in self.values.items()
         }
         return _Texts({tag: filled for tag, values in joined.items() if (filled := [each for each in values if each])})
+
+
+def _name_line(value: str) -> str:
+    """A value on one line, with its no-break spaces."""
+    return _SPACES.sub(" ", clean.lines(value)).strip(" ")
 
 
 class _Texts(dict[str, list[str]]):
@@ -194,14 +208,31 @@ def _paper(record: _Texts, medline: bool) -> Paper:
     return Paper(
         title=untagged(record.first(title_tag) if title_tag else record.first("T2")),
         abstract=untagged(record.first(*_ABSTRACT)),
-        authors=[name for each in record.all(*_AUTHOR) if (name := given_first(each))],
+        authors=_names(record.all(*_AUTHOR)),
         year=year(published) or year(record.first(*_YEAR)),
         date=published if len(published) > 4 else "",
         venue=venue if title_tag else "",
         ids=_ids(record),
         keywords=unique(part.strip() for each in record.all("KW", "DE") for part in each.split(";")),
         extra=_extra(record, venue, medline),
+        people=_people(record),
     )
+
+
+def _names(values: list[str]) -> list[Name]:
+    return [name for each in values if any(name := read_name(each))]
+
+
+def _people(record: _Texts) -> dict[str, list[Name]]:
+    """Everybody but the authors, by role; RIS has no tags for some roles."""
+    people: dict[str, list[Name]] = {}
+    for tag, role in _PEOPLE.items():
+        people[role] = people.get(role, []) + _names(record.all(tag))
+    for value in record.all("U1"):
+        if value.startswith(_OWN_PERSON):
+            role, _, name = value.removeprefix(_OWN_PERSON).strip().partition(": ")
+            people[text(role)] = people.get(text(role), []) + _names([name])
+    return {role: names for role, names in people.items() if role and names}
 
 
 def _normalise_medline(record: _Texts) -> None:
@@ -235,15 +266,12 @@ def _ids(record: _Texts) -> list[str]:
     ids += [canonical("pmid", each) or "" for each in record.all("PMID")]
     ids += [canonical("pmcid", each) or "" for each in record.all("PMC", "C2") if each.upper().startswith("PMC")]
     ids += [recognise(part) or "" for each in record.all(*_LINKS) for part in each.split()]
-    own = (each.removeprefix(_OWN_ID).strip() for each in record.all("U1") if each.startswith(_OWN_ID))
+    own = (each.removeprefix(_OWN_ID).strip() for each in map(text, record.all("U1")) if each.startswith(_OWN_ID))
     return unique([*ids, *(recognise(each) or each for each in own)])
 
 
 def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
     extra = {name: "; ".join(unique(record[tag])) for tag, name in _EXTRA.items() if tag in record}
-    for tag, name in _PEOPLE.items():
-        if people := [given_first(each) for each in record.all(tag)]:
-            extra[name] = "; ".join(filter(None, [extra.get(name, ""), *people]))
     first, last = record.first("SP"), record.first("EP")
     extra["pages"] = f"{first}-{last}" if first and last and "-" not in first else first or last
     extra["shortjournal"] = next((each for each in record.all("JO", "JA", "J1", "J2", "T2") if each != venue), "")
@@ -251,6 +279,6 @@ def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
     if extra.get("type") in _WITH_ISBN and "issn" in extra:
         extra["isbn"] = extra.pop("issn")
     for tag in record.keys() - _TAKEN - _EXTRA.keys() - _PEOPLE.keys() if not medline else ():
-        values = [each for each in record.all(tag) if not each.startswith(_OWN_ID)]
-        extra[tag.lower()] = "; ".join(unique(values))
+        values = [each for each in record.all(tag) if not each.startswith((_OWN_ID, _OWN_PERSON))]
+        extra[tag.lower()] = "; ".join(unique(map(text, values)))
     return {name: value for name, value in extra.items() if value}

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from citewell.identifiers import canonical
-from citewell.papers import Paper, Reference, Sentence
-from citewell.sources.clean import Json, mapping, names, sequence, strings, text, unique, year
+from citewell.papers import Name, Paper, Reference, Sentence
+from citewell.sources.clean import Json, mapping, sequence, strings, text, unique, year
+from citewell.sources.json_names import names, readable_names
 from citewell.sources.json_records import decode
 from citewell.text.citation_contexts import CitationSpan, citation_contexts, mask_citations
+from citewell.text.names import person
 from citewell.text.sentences import split_sentences
 
 _PARSES = ("pdf_parse", "latex_parse", "grobid_parse")
@@ -82,7 +84,7 @@ def _parsed_entry(value: object) -> Reference:
         scheme = _OTHER_IDS.get(name.lower())
         ids += [canonical(scheme, each) for each in strings(values)] if scheme else []
     known = unique(each or "" for each in ids)
-    return Reference(known, text(record.get("title")), year(record.get("year")), names(record.get("authors")))
+    return Reference(known, text(record.get("title")), year(record.get("year")), readable_names(record.get("authors")))
 
 
 def _add_paragraphs(paper: Paper, paragraphs: Iterable[Paragraph], entries: dict[str, Reference]) -> None:
@@ -154,13 +156,13 @@ class _Annotated(NamedTuple):
         for span in self.spans(kind, start, end):
             yield text(self.text[span[0] : span[1]])
 
-    def people(self, kind: str, start: int, end: int) -> list[str]:
+    def people(self, kind: str, start: int, end: int) -> list[Name]:
         """The names of the authors annotated as `kind`, from the annotated parts inside each."""
         people = []
         for here, until, _ in self.spans(kind, start, end):
-            parts = [*self.texts(f"{kind}firstname", here, until), *self.texts(f"{kind}lastname", here, until)]
-            people.append(" ".join(parts))
-        return [each for each in people if each]
+            given, family = (" ".join(self.texts(f"{kind}{part}", here, until)) for part in ("firstname", "lastname"))
+            people.append(person(family, given))
+        return [each for each in people if any(each)]
 
 
 def _annotated(value: Json) -> _Annotated:
@@ -196,6 +198,6 @@ def _annotated_entries(bibliography: _Annotated) -> dict[str, Reference]:
             [corpus] if corpus else [],
             next(bibliography.texts("bibtitle", start, end), ""),
             year(bibliography.text[start:end][-300:]),
-            bibliography.people("bibauthor", start, end),
+            [*map(str, bibliography.people("bibauthor", start, end))],
         )
     return entries

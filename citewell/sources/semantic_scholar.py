@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from citewell.identifiers import canonical
 from citewell.papers import Context, Paper, Problem, Reference
-from citewell.sources.clean import Json, date, mapping, names, sequence, strings, text, unique, year
+from citewell.sources.clean import Json, date, mapping, sequence, strings, text, unique, year
+from citewell.sources.json_names import names, readable_names
 from citewell.sources.json_records import first_record, records
 from citewell.sources.s2orc import add_full_text, is_full_text
 from citewell.sources.source import Source
@@ -127,7 +128,9 @@ def _references(record: Json) -> list[Reference]:
         references += [Reference([each]) for each in ids if each]
     for each in sequence(record.get("references")):
         cited = _inner({key.lower(): value for key, value in mapping(each).items()})
-        reference = Reference(_ids(cited), text(cited.get("title")), year(cited.get("year")), names(cited.get("authors")))
+        reference = Reference(
+            _ids(cited), text(cited.get("title")), year(cited.get("year")), readable_names(cited.get("authors"))
+        )
         if reference.ids or reference.title:
             references.append(reference)
     return references

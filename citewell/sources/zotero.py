@@ -24,7 +24,7 @@ from citewell.errors import CitewellError
 from citewell.papers import Paper, Problem
 from citewell.sources.clean import text
 from citewell.sources.source import InputError, Source
-from citewell.sources.zotero_items import NOT_PAPERS, Creator, paper
+from citewell.sources.zotero_items import NOT_PAPERS, Creator, creator, paper
 
 NAME = "Zotero"
 PRIORITY = 100
@@ -34,6 +34,8 @@ _TABLES = frozenset(("items", "itemData", "itemDataValues", "fields", "itemTypes
 # For a database with damaged names, Python fails to decode SQLite's error messages.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _CHUNK = 500
+_SINGLE_FIELD = 1
+"""The ``fieldMode`` of a creator whose whole name is in one field."""
 _ATTEMPTS = 5
 
 Name = TypeVar("Name", int, str)
@@ -142,11 +144,10 @@ def _chunk(
     for item, field, value in db.execute(f"{query} WHERE itemID IN {among}", parameters):
         fields[item][field] = value
     creators: dict[int, list[Creator]] = defaultdict(list)
-    query = "SELECT itemID, creatorType, firstName, lastName FROM itemCreators JOIN creators USING (creatorID)"
+    query = "SELECT itemID, creatorType, firstName, lastName, fieldMode FROM itemCreators JOIN creators USING (creatorID)"
     query += f" JOIN creatorTypes USING (creatorTypeID) WHERE itemID IN {among} ORDER BY itemID, orderIndex"
-    for item, role, given, family in db.execute(query, parameters):
-        if name := " ".join(filter(None, (text(given), text(family)))):
-            creators[item].append(Creator(role, name))
+    for item, role, given, family, mode in db.execute(query, parameters):
+        creators[item].append(creator(role, family, given, single=mode == _SINGLE_FIELD))
     tags = _grouped(db, f"SELECT itemID, name FROM itemTags JOIN tags USING (tagID) WHERE itemID IN {among}", parameters)
     places = _grouped(db, f"SELECT itemID, collectionID FROM collectionItems WHERE itemID IN {among}", parameters)
     query = f"SELECT itemID, key, typeName FROM items JOIN itemTypes USING (itemTypeID) WHERE itemID IN {among} ORDER BY itemID"

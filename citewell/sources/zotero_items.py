@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Paper
+from citewell.papers import Name, Paper
 from citewell.sources.clean import date, text, unique, untagged, year
+from citewell.text.names import literal, person
 
 NOT_PAPERS = frozenset(("attachment", "note", "annotation"))
 """Kinds of items that are attached to other items."""
@@ -52,6 +53,13 @@ _EXTRA = {
     "journalAbbreviation": "container-title-short",
     "rights": "license",
 }
+_ROLES = {
+    "bookAuthor": "container-author",
+    "seriesEditor": "collection-editor",
+    "reviewedAuthor": "reviewed-author",
+    "scriptwriter": "script-writer",
+}
+"""CSL names of the roles that have another name in Zotero."""
 _LINE = re.compile(r"([A-Za-z][\w .-]{0,30}?)\s*[:=]\s*(\S.*)")
 _CITATION_KEYS = frozenset(("citation key", "citekey", "citation-key", "bibtex"))
 _SCHEMES = {"doi": "doi", "pmid": "pmid", "pmcid": "pmcid", "arxiv": "arxiv"}
@@ -61,7 +69,17 @@ class Creator(NamedTuple):
     """A creator of an item, with their role."""
 
     role: str
-    name: str
+    name: Name
+
+
+def creator(role: object, family: object, given: object = "", single: bool = False) -> Creator:
+    """A creator with these names; one of a single field is an organisation, or a person whose name is not divided."""
+    if single:
+        return Creator(text(role), literal(text(family)))
+    last = text(family)
+    # As in citation styles, quotation marks keep Zotero from taking the first words for a particle.
+    quoted = len(last) > 2 and last[0] == last[-1] == '"'
+    return Creator(text(role), person(last.strip('"') if quoted else last, text(given), split=not quoted))
 
 
 def paper(
@@ -76,14 +94,16 @@ def paper(
     """The item called `key`; `citekey` is used if the item itself has no citation key."""
     extra_field = _ExtraField(fields.get("extra"))
     published = date(fields.get("date")) or date(extra_field.fields.get("original-date"))
-    authors = [creator.name for creator in creators if creator.role == "author"]
-    editors = [creator.name for creator in creators if creator.role == "editor"]
-    first_role = creators[0].role if creators else ""
+    listed = [each for each in creators if any(each.name)]
+    roles: dict[str, list[Name]] = {}
+    for each in dict.fromkeys(listed):
+        roles.setdefault(_ROLES.get(each.role, each.role), []).append(each.name)
+    # Those of the first role count as authors of what has none: a presentation, a film, an edited book.
+    authors = roles.pop("author", None) or roles.pop(next(iter(roles), ""), [])
     ids = _ids(fields, extra_field)
     extra = {name: text(fields.get(field)) for field, name in _EXTRA.items()}
     extra |= {
         "type": _TYPES.get(kind, kind),
-        "editor": "; ".join(editors) if authors else "",
         "citekey": text(fields.get("citationKey")) or extra_field.citekey or citekey,
         "collections": "; ".join(unique(collections)),
         "note": "; ".join(extra_field.rest),
@@ -91,7 +111,7 @@ def paper(
     return Paper(
         title=next((title for field in _TITLES if (title := untagged(fields.get(field)))), ""),
         abstract=untagged(fields.get("abstractNote")),
-        authors=unique(authors or (creator.name for creator in creators if creator.role == first_role)),
+        authors=authors,
         year=year(published) or year(fields.get("date")),
         date=published if len(published) > 4 else "",
         venue=next((venue for field in _VENUES if (venue := untagged(fields.get(field)))), ""),
@@ -99,6 +119,7 @@ def paper(
         id="" if ids else extra["citekey"],
         keywords=unique(map(text, tags)),
         extra={name: value for name, value in extra.items() if value},
+        people=roles,
     )
 
 

@@ -57,7 +57,7 @@ def _collect_set(
     number = {name: at for at, paper in enumerate(papers) for name in paper.ids}
     for at, paper in enumerate(papers):
         authors[rows[at]] = [
-            number_of_author for name in paper.authors if (number_of_author := author_number(name, table_size))
+            number_of_author for name in paper.authors if (number_of_author := author_number(str(name), table_size))
         ]
         cited = {number[name] for reference in paper.references for name in reference.ids if name in number} - {at}
         for other in cited:

@@ -29,7 +29,7 @@ class Checkpoint:
             torch.save({**state, "fingerprint": self._fingerprint, "rng": self._rng_state()}, part)
 
     def load(self) -> dict[str, Any] | None:
-        """The last saved state, with torch's random number generators restored; None if there is none."""
+        """The last saved state, with torch's random number generators parse_all; None if there is none."""
         if not self._path.exists():
             return None
         # The file was written by this training and contains more than tensors.

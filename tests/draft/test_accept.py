@@ -21,6 +21,7 @@ from citewell.draft.files import replace_file
 from citewell.draft.patch import Change
 from citewell.errors import CitewellError
 from citewell.papers import Paper, Place
+from citewell.text.names import parse_all
 
 LATEX = r"""\section{One}
 Said \citep{a} and \citep[see][]{?} and \citet{b}. Wanted \todo{cite X} or [?] or \cite{a, ?} or \citationneeded{}.
@@ -111,10 +112,17 @@ BIB = "%\r\n@Article{smith2020graphs,\r\n  title={Graphs}, author  ={Smith, Jo},
 
 def papers() -> list[Paper]:
     return [
-        Paper("Graphs!", authors=["Jo Smith"], year=2021, id="one"),
-        Paper("Other Graphs", authors=["Jo Smith"], year=2020, ids=["doi:10.1000/g"], id="two"),
-        Paper("Graphs of Another Kind", authors=["Kim Smith"], year=2020, id="three", abstract="Long.", extra={"volume": "3"}),
-        Paper("Graphs", authors=["Somebody Else"], year=1950, id="four"),
+        Paper("Graphs!", authors=parse_all(["Jo Smith"]), year=2021, id="one"),
+        Paper("Other Graphs", authors=parse_all(["Jo Smith"]), year=2020, ids=["doi:10.1000/g"], id="two"),
+        Paper(
+            "Graphs of Another Kind",
+            authors=parse_all(["Kim Smith"]),
+            year=2020,
+            id="three",
+            abstract="Long.",
+            extra={"volume": "3"},
+        ),
+        Paper("Graphs", authors=parse_all(["Somebody Else"]), year=1950, id="four"),
     ]
 
 
@@ -137,7 +145,10 @@ WORDS = st.lists(st.sampled_from(["Graph", "graphs", "Über", "de", "x", "{", "%
 
 @given(st.lists(st.tuples(WORDS, WORDS, st.integers(1998, 2003)), max_size=6))
 def test_keys_are_deterministic_and_unique(works: list[tuple[str, str, int]]) -> None:
-    made = [Paper(f"On {title}", authors=[f"J {name}"], year=year, id=str(at)) for at, (title, name, year) in enumerate(works)]
+    made = [
+        Paper(f"On {title}", authors=parse_all([f"J {name}"]), year=year, id=str(at))
+        for at, (title, name, year) in enumerate(works)
+    ]
     keys = assign_keys(made, {})
     assert keys == assign_keys(made, {}) and len({key.lower() for key in keys.values()}) == len(made)
     text = with_entries("", made, keys)

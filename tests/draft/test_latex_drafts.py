@@ -9,6 +9,7 @@ import pytest
 
 from citewell.draft import detect_format, parse, read
 from citewell.papers import Draft
+from citewell.text.names import parse_all
 
 
 def citations(draft: Draft) -> list[tuple[str, list[str]]]:
@@ -135,7 +136,10 @@ def test_the_bbl_file_is_read_where_there_is_no_bib_file(tmp_path: Path) -> None
         "\\newblock \\emph{J. Things}, 2020.\n\\end{thebibliography}\n"
     )
     draft = read(tmp_path / "main.tex")
-    assert (draft.bibliography["k"].title, draft.bibliography["k"].authors) == ("A LaTeX title", ["J. Doe", "R. Roe"])
+    assert (draft.bibliography["k"].title, draft.bibliography["k"].authors) == (
+        "A LaTeX title",
+        parse_all(["J. Doe", "R. Roe"]),
+    )
     assert draft.missing == ["gone"]
 
 

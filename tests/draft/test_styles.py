@@ -14,6 +14,7 @@ import pytest
 from citewell.draft import parse, read
 from citewell.draft.builder import without_marks
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Place
+from citewell.text.names import parse_all
 from tests.draft import word
 from tests.draft.word import paragraph, run
 
@@ -106,7 +107,7 @@ def test_bibliographies_are_read() -> None:
     }
     ieee = read(FOLDER / "ieee" / "conference.tex")
     assert ieee.bibliography["b1"].title == "On certain integrals of quiet signals"
-    assert ieee.bibliography["b1"].year == 1955 and ieee.bibliography["b1"].authors == ["G. Eason", "B. Noble"]
+    assert ieee.bibliography["b1"].year == 1955 and ieee.bibliography["b1"].authors == parse_all(["G. Eason", "B. Noble"])
     assert ieee.bibliography["b2"].title == "A Treatise on Waking Up"
     assert ieee.bibliography["b3"].ids == ["doi:10.1109/5.771073"]
     assert written(ieee, ieee.entries["b2"]).startswith("\\bibitem{b2} J. Clerk")

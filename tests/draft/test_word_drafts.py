@@ -11,6 +11,7 @@ import pytest
 from citewell.draft import parse, read
 from citewell.errors import CitewellError
 from citewell.papers import Draft
+from citewell.text.names import parse_all
 from tests.draft import word
 from tests.draft.word import paragraph, run
 
@@ -85,7 +86,7 @@ def test_citations_of_reference_managers_and_their_works(tmp_path: Path) -> None
     assert keys == [[price, ng], [ng], [price], ["Abe20"], [price], ["moss1999third"], [ng]]
     assert source_of(draft, gaps=False)[0] == f"[@{price}; @{ng}]"
     assert draft.bibliography[price].ids == ["doi:10.1000/chance"] and draft.bibliography[price].year == 1963
-    assert draft.bibliography["Abe20"].authors == ["Rin Abe"]
+    assert draft.bibliography["Abe20"].authors == parse_all(["Rin Abe"])
     assert [paragraph.section for paragraph in draft.paragraphs] == ["Introduction"] * 4
     assert "Price, A." not in draft.sources[""] and "(Ng, 2001)" not in draft.sources[""]
 

@@ -15,6 +15,7 @@ from citewell.export import FORMATS, write
 from citewell.identifiers import recognise
 from citewell.papers import Context, Paper, Problem, Reference, Remainder, Sentence
 from citewell.sources import Source, find_reader, reader
+from citewell.text.names import parse
 
 READERS = {"bibtex": "bibtex", "ris": "ris", "csl": "csl_json", "jsonl": "citewell_jsonl"}
 SAMPLES = Path(__file__).resolve().parents[3] / "shared" / "samples"
@@ -55,7 +56,7 @@ some_lines = (
     st.text(ALPHABET + ",", min_size=1, max_size=40).map(lambda text: _on_one_line(text.translate(_PIECES))).filter(bool)
 )
 names = st.text(ALPHABET.replace(";", ""), min_size=1, max_size=25).map(lambda text: _on_one_line(text.translate(_PIECES)))
-names = names.filter(lambda name: re.search(r"\w", name) is not None)
+names = names.filter(lambda name: re.search(r"\w", name) is not None).map(parse)
 ids = st.lists(
     st.sampled_from(
         [

@@ -59,9 +59,9 @@ def test_incomplete_sentences_are_not_scorable() -> None:
 
 def test_quantisation_keeps_small_weights_distinct() -> None:
     weights = np.array([-3.0, -0.01, 0.0, 0.002, 0.004, 1.5])
-    restored = dequantise(*quantise(weights))
-    assert np.allclose(restored, weights, rtol=0.2, atol=0.001)
-    assert len(set(restored.tolist())) == len(weights)
+    parse_all = dequantise(*quantise(weights))
+    assert np.allclose(parse_all, weights, rtol=0.2, atol=0.001)
+    assert len(set(parse_all.tolist())) == len(weights)
 
 
 def test_a_folder_without_the_model_says_how_to_train_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

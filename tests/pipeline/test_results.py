@@ -9,6 +9,7 @@ import pytest
 from citewell.errors import CitewellError
 from citewell.papers import Paper, Query, QuotedSentence, Reason, Suggestion
 from citewell.pipeline.results import Results
+from citewell.text.names import parse_all
 
 RESULTS = Results(
     Query("local", context="boats TARGETCIT"),
@@ -16,7 +17,7 @@ RESULTS = Results(
     [
         Suggestion(
             1,
-            Paper("Counting <boats>", authors=["Mira Holt"], year=2015, id="doi:10.1/boats"),
+            Paper("Counting <boats>", authors=parse_all(["Mira Holt"]), year=2015, id="doi:10.1/boats"),
             2.5,
             [Reason("words", "Matches boats."), Reason("features", "Features: age +0.10.", detail=True)],
             [QuotedSentence("Boats are many.", "abstract", 0, 15, 1.0, ["boats"])],

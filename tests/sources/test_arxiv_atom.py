@@ -8,6 +8,7 @@ from reading import DATA, papers, problems, taken
 
 from citewell.papers import Paper
 from citewell.sources import arxiv_atom
+from citewell.text.names import parse_all
 
 FILE = DATA / "arxiv_atom.xml"
 
@@ -18,7 +19,7 @@ def test_entries_become_papers() -> None:
     assert papers(records)[0] == Paper(
         title="Counting boats in the harbour of Malmö",
         abstract="We count boats, and gulls.",
-        authors=["Mira Holt", "Jon Pike"],
+        authors=parse_all(["Mira Holt", "Jon Pike"]),
         year=2019,
         date="2019-03-04",
         venue="J. Harbours 3 (2020) 1-9",

@@ -10,6 +10,7 @@ from reading import DATA, SAMPLES, needs_samples, papers, problems, taken
 
 from citewell.papers import Context, Paper, Reference, Sentence
 from citewell.sources import Source, citewell_jsonl
+from citewell.text.names import parse_all
 
 
 def read(folder: Path, *records: Any, namespace: str = "set") -> list[Any]:
@@ -24,7 +25,7 @@ def test_a_paper() -> None:
     assert paper == Paper(
         title="On invented things",
         abstract="We study things.",
-        authors=["Jörg Müller", "Jane Doe"],
+        authors=parse_all(["Jörg Müller", "Jane Doe"]),
         year=2019,
         venue="Journal of Made-up Inventions",
         ids=["doi:10.9999/jmi.2019.1"],
@@ -84,7 +85,13 @@ def test_fields_of_other_types(tmp_path: Path) -> None:
             "references": "9",
         },
     )
-    assert (paper.id, paper.title, paper.abstract, paper.authors, paper.year) == ("7", "8", "One.\nTwo.", ["Jane Doe"], 2020)
+    assert (paper.id, paper.title, paper.abstract, [*map(str, paper.authors)], paper.year) == (
+        "7",
+        "8",
+        "One.\nTwo.",
+        ["Jane Doe"],
+        2020,
+    )
     assert paper.references == [Reference(["set:9"])]
 
 

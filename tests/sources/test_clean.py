@@ -88,29 +88,6 @@ def test_date(given: object, expected: str) -> None:
     assert clean.date(given) == expected
 
 
-def test_names_in_all_forms() -> None:
-    assert clean.names(
-        [
-            "Jane Doe",
-            {"name": "John  Smith"},
-            {"given": "Ludwig", "non-dropping-particle": "van", "family": "Beethoven"},
-            {"first": "Martin", "middle": ["L."], "last": "King", "suffix": "Jr."},
-            {"literal": "The Group"},
-            None,
-            {},
-            7,
-        ]
-    ) == ["Jane Doe", "John Smith", "Ludwig van Beethoven", "Martin L. King Jr.", "The Group", "7"]
-    assert clean.names(None) == []
-    assert clean.names("Jane Doe") == ["Jane Doe"]
-
-
-def test_given_names_come_first() -> None:
-    assert clean.given_first("Doe, Jane") == "Jane Doe"
-    assert clean.given_first("King, Martin L., Jr.") == "Martin L. King Jr."
-    assert clean.given_first("The Group") == "The Group"
-
-
 def test_keywords_on_one_line() -> None:
     assert clean.listed_keywords("one, two,,two") == ["one", "two"]
     assert clean.listed_keywords("one, with comma; two;") == ["one, with comma", "two"]

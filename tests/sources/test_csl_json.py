@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from reading import DATA, papers, problems, taken
 
-from citewell.papers import Paper, Reference
+from citewell.papers import Name, Paper, Reference
 from citewell.sources import csl_json
 
 
@@ -23,7 +23,7 @@ def test_an_item() -> None:
     assert not problems(records)
     paper = papers(records)[0]
     assert paper.title == "On invented things"
-    assert paper.authors == ["Jörg Müller", "Anna van der Berg", "The Group"]
+    assert [*map(str, paper.authors)] == ["Jörg Müller", "Anna van der Berg", "The Group"]
     assert (paper.year, paper.date, paper.venue) == (2019, "2019-05-17", "Journal of Made-up Inventions")
     assert (paper.abstract, paper.keywords) == ("We study things.", ["inventions", "ranking"])
     assert paper.ids == ["doi:10.9999/jmi.2019.1", "pmid:30000001"]
@@ -33,9 +33,9 @@ def test_an_item() -> None:
         "volume": "3",
         "issue": "2",
         "pages": "101-110",
-        "editor": "Richard Roe",
         "address": "Nowhere",
     }
+    assert paper.people == {"editor": [Name("Richard", "Roe")]}
 
 
 def test_a_work_of_crossref() -> None:
@@ -78,7 +78,7 @@ def test_no_field_is_dropped(tmp_path: Path) -> None:
     assert (
         paper.extra.items() >= {"note": "see", "archive": "Here", "accessed": "2020-01-02", "issn": "1; 2", "own": "7"}.items()
     )
-    assert paper.extra["translator"] == "Roe"
+    assert paper.people == {"translator": [Name(family="Roe")]}
 
 
 def test_a_bad_item_is_skipped(tmp_path: Path) -> None:

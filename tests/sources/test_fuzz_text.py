@@ -102,8 +102,11 @@ def assert_storable(record: Paper | Context | Problem) -> None:
             assert record.cited
         case Paper():
             _assert_texts([record.title, record.abstract, record.date, record.venue, record.id])
-            _assert_texts([*record.authors, *record.ids, *record.keywords, *record.extra, *record.extra.values()])
-            assert all([*record.authors, *record.ids, *record.keywords, *record.extra, *record.extra.values()])
+            names = [*record.authors, *(name for people in record.people.values() for name in people)]
+            _assert_texts([part for name in names for part in name])
+            _assert_texts([*record.ids, *record.keywords, *record.extra, *record.extra.values(), *record.people])
+            assert all(map(any, names)) and not any("," in part for name in names for part in name[:4])
+            assert all([*record.ids, *record.keywords, *record.extra, *record.extra.values(), *record.people.values()])
             assert all(":" in each for each in record.ids)
             assert record.year is None or (type(record.year) is int and 1000 <= record.year <= 2100)
             _assert_references(record.references)

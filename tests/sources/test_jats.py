@@ -42,7 +42,7 @@ def cited(paper: Paper) -> list[list[str]]:
 def test_the_bibliographic_record(paper: Paper) -> None:
     assert paper.title == "The abcD gene moves Ca2+ in invented cells: A story"
     assert paper.abstract == "Background: Cells are small. Results: They move. A lot."
-    assert paper.authors == ["Jane Q Doe Jr", "Rainer Roe", "The Invention Group"]
+    assert [*map(str, paper.authors)] == ["Jane Q Doe Jr", "Rainer Roe", "The Invention Group"]
     assert (paper.year, paper.date) == (2012, "2012-12-30")
     assert paper.venue == "Journal of Invented Results"
     assert paper.ids == ["pmid:11111", "pmcid:22222", "doi:10.9999/jir.1"]

@@ -14,7 +14,7 @@ def test_a_work() -> None:
     assert not problems(records)
     paper, older = papers(records)
     assert (paper.title, paper.abstract) == ("On invented things", "We study things and things more.")
-    assert paper.authors == ["Jörg Müller", "Jane Doe"]
+    assert [*map(str, paper.authors)] == ["Jörg Müller", "Jane Doe"]
     assert (paper.year, paper.date, paper.venue) == (2019, "2019-05-17", "Journal of Made-up Inventions")
     assert paper.ids == ["openalex:W2741809807", "doi:10.9999/jmi.2019.1", "mag:2741809807", "pmid:30000001", "pmcid:7000001"]
     assert paper.keywords == ["Invention", "Thing"]

@@ -17,7 +17,7 @@ def test_an_article() -> None:
     paper = papers(result)[0]
     assert paper.title == "Effects of in vitro H2O on thirst"
     assert paper.abstract == "Background: People are thirsty. Results: Water helps (p < 0.05)."
-    assert paper.authors == ["Ann B Dry 3rd", "W Wet", "The Water Group"]
+    assert [*map(str, paper.authors)] == ["Ann B Dry 3rd", "W Wet", "The Water Group"]
     assert (paper.year, paper.date, paper.venue) == (2019, "2019-03-07", "Invented medicine")
     assert paper.ids == ["pmid:12345", "pmcid:777", "doi:10.9999/invmed.1"]
     assert paper.keywords == ["thirst", "Water"]
@@ -45,7 +45,7 @@ def test_a_chapter_of_a_book() -> None:
     paper = papers(taken(pubmed, FILE))[2]
     assert (paper.title, paper.venue, paper.year) == ("A chapter on ice", "The Book of Water", 2010)
     assert paper.ids == ["pmid:3", "doi:10.9999/book.3"]
-    assert paper.authors == ["C Cold"]
+    assert [*map(str, paper.authors)] == ["C Cold"]
     assert paper.extra == {"type": "chapter", "publisher": "Book House"}
 
 

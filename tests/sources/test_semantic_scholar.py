@@ -23,7 +23,7 @@ def one(record: Any, folder: Path) -> Paper:
 def test_the_open_research_corpus() -> None:
     (paper,) = papers(taken(semantic_scholar, DATA / "s2_corpus.jsonl"))
     assert (paper.title, paper.abstract) == ("On invented things", "We study things.")
-    assert paper.authors == ["Jörg Müller", "Jane Doe"]
+    assert [*map(str, paper.authors)] == ["Jörg Müller", "Jane Doe"]
     assert (paper.year, paper.venue) == (2019, "JMI")
     assert set(paper.ids) == {"s2:4cd223df721b722b1c40689caa52932a41fcc223", "doi:10.9999/jmi.2019.1", "pmid:30000001"}
     assert paper.references == [Reference(["s2:" + "1" * 40])]
@@ -61,7 +61,7 @@ def test_the_data_sets_of_the_academic_graph() -> None:
 
 def test_s2orc_metadata() -> None:
     (paper,) = papers(taken(semantic_scholar, DATA / "s2orc_metadata.jsonl"))
-    assert (paper.authors, paper.venue) == (["Jörg A. Müller"], "Journal of Made-up Inventions")
+    assert ([*map(str, paper.authors)], paper.venue) == (["Jörg A. Müller"], "Journal of Made-up Inventions")
     assert {"corpus:123", "arxiv:2101.00001", "pmid:30000001", "pmcid:7000001", "mag:77"} < set(paper.ids)
     assert paper.references == [Reference(["corpus:7"]), Reference(["corpus:8"])]
 
@@ -90,7 +90,11 @@ def test_s2orc_parses_of_2020() -> None:
 def test_s2orc_with_annotations() -> None:
     (paper,) = papers(taken(semantic_scholar, DATA / "s2orc.jsonl"))
     other = Reference([], "Other things", 2003)
-    assert (paper.title, paper.abstract, paper.authors) == ("On invented things", "We study things.", ["Jörg Müller"])
+    assert (paper.title, paper.abstract, [*map(str, paper.authors)]) == (
+        "On invented things",
+        "We study things.",
+        ["Jörg Müller"],
+    )
     assert paper.ids == ["corpus:123", "arxiv:2101.00001", "doi:10.9999/jmi.2019.1"]
     assert paper.references == [EARLIER, other]
     assert [each.text for each in paper.sentences] == ["Things exist OTHERCIT .", "They were seen before OTHERCIT ."]
@@ -120,7 +124,7 @@ def test_an_article_of_cord19(tmp_path: Path) -> None:
         "bib_entries": {"BIBREF0": {"title": "Earlier", "year": 2002, "authors": [], "other_ids": {"DOI": ["10.9999/x"]}}},
     }
     paper = one(record, tmp_path)
-    assert (paper.title, paper.authors, paper.abstract) == ("On things", ["Jane Doe"], "Short.")
+    assert (paper.title, [*map(str, paper.authors)], paper.abstract) == ("On things", ["Jane Doe"], "Short.")
     assert paper.contexts == [
         Context("Seen TARGETCIT .", [Reference(["doi:10.9999/x"], "Earlier", 2002)], section="Results", id="0")
     ]

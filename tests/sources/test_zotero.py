@@ -16,9 +16,10 @@ from zotero_file import add, better_bibtex, make
 
 from citewell.errors import CitewellError
 from citewell.library import Library
-from citewell.papers import Paper, Problem
+from citewell.papers import Name, Paper, Problem
 from citewell.sources import InputError, zotero
 from citewell.sources.zotero import collection_paths, items
+from citewell.text.names import parse_all
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_items_become_papers(file: Path) -> None:
     assert records["Counting boats in the harbour"] == Paper(
         title="Counting boats in the harbour",
         abstract="We count boats from photographs.",
-        authors=["Mira Holt", "Jon Pike"],
+        authors=parse_all(["Mira Holt", "Jon Pike"]),
         year=2015,
         date="2015-05-17",
         venue="Journal of Harbours",
@@ -48,16 +49,16 @@ def test_items_become_papers(file: Path) -> None:
             "volume": "3",
             "pages": "1-9",
             "url": "https://example.org/harbour",
-            "editor": "Ed Itor",
             "collections": "Boats; Boats/Small ones",
             "note": "Read twice",
         },
+        people={"editor": [Name("Ed", "Itor")]},
     )
     assert records["Gulls as a source of error"].venue == "Proceedings of the Gull Workshop"
     assert records["Gulls as a source of error"].extra["citekey"] == "reis2017pinned"
-    assert (records["Piers"].authors, records["Piers"].year, records["Piers"].date) == (["Pier Society"], 2001, "")
+    assert ([*map(str, records["Piers"].authors)], records["Piers"].year, records["Piers"].date) == (["Pier Society"], 2001, "")
     assert (records["Tides"].ids, records["Tides"].date) == (["arxiv:2001.00007", "zotero:ITEM0004"], "2020-01")
-    assert (records["A talk"].authors, records["A talk"].year) == (["Lee Moss"], None)
+    assert ([*map(str, records["A talk"].authors)], records["A talk"].year) == (["Lee Moss"], None)
     assert "The group's paper" in records
 
 

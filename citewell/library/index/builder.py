@@ -21,7 +21,7 @@ from citewell.library.index.manifest import Entry
 from citewell.library.index.postings import AUTHORS, BITS, BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, STALE_BY, Postings
 from citewell.library.store.store import Store
 from citewell.text.analysis import Vocabulary
-from citewell.text.names import authors_text
+from citewell.text.author_terms import authors_text
 
 _MAX_TERMS = 16_000_000
 """A segment is cut before the terms of its texts outgrow this many: full texts stay in bounded memory too."""

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from citewell.library.store.identity import paper_keys, title_key
 from citewell.library.store.statements import Statement
 from citewell.papers import Paper
+from citewell.text.author_terms import families
 from citewell.text.fold import folded
-from citewell.text.names import families
 
 _WORD = re.compile(r"[^\W_]+")
 _OVERLAP = 0.5

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from citewell.hashing import hash64
 from citewell.identifiers import implied
-from citewell.papers import Paper, Reference
+from citewell.papers import OTHERS, Paper, Reference
 from citewell.text.fold import folded
 
 _WORD = re.compile(r"[^\W_]+")
@@ -60,7 +60,8 @@ def paper_keys(paper: Paper) -> list[str]:
     """Every identifier that makes another record the same paper; never empty."""
     keys = _expanded(paper.ids)
     if not keys:
-        content = hash64(paper.title, *paper.authors, str(paper.year), paper.venue, paper.extra.get("citekey", ""), paper.id)
+        authors = (str(author) for author in paper.authors if author != OTHERS)
+        content = hash64(paper.title, *authors, str(paper.year), paper.venue, paper.extra.get("citekey", ""), paper.id)
         keys.append(f"record:{content & 0xFFFFFFFFFFFFFFFF:016x}")
     return keys
 

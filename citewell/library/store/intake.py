@@ -35,7 +35,7 @@ from citewell.library.store.identity import (
 from citewell.library.store.rows import Row
 from citewell.library.store.statements import Reading, Statement
 from citewell.papers import Context, Paper, Reference, Sentence
-from citewell.text.names import families
+from citewell.text.author_terms import families
 
 OWN, CITED, CITING, CITES, CITED_BY = 1, 2, 4, 8, 16
 """Bits of what the index has of a paper: ``postings.BITS``, then ``links.BITS``."""

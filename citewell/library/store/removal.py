@@ -22,7 +22,7 @@ def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
         row = rows.load(db, num)
         paper = row.paper
         reference_to = Reference(
-            [key for key in paper.ids if not key.startswith("record:")], paper.title, paper.year, paper.authors
+            [key for key in paper.ids if not key.startswith("record:")], paper.title, paper.year, [*map(str, paper.authors)]
         )
         keys = waiting_keys(reference_to, reference_ids(reference_to), reference_title(reference_to))
         details = msgspec.json.encode(reference_to).decode()

@@ -14,8 +14,9 @@ import numpy as np
 from citewell.hashing import hash64
 from citewell.identifiers import recognise
 from citewell.library.store.identity import Signature, title_key, title_name
-from citewell.papers import Paper, Sentence
-from citewell.text.names import families
+from citewell.papers import Name, Paper, Sentence
+from citewell.text.author_terms import families
+from citewell.text.names import compact, parse, parse_all, take_people
 from citewell.text.sentences import sentence_spans
 
 _SCHEMES = ("doi", "acl", "arxiv", "pmid", "pmcid", "openalex", "s2", "corpus", "dblp", "mag")
@@ -27,13 +28,15 @@ COLUMNS = "num, id, title, abstract, year, date, venue, title_key, details"
 class Details(msgspec.Struct, omit_defaults=True):
     """The fields of a paper that have no column of their own."""
 
-    authors: list[str] = []
+    authors: list[str | Name] = []
+    """As `citewell.text.names.compact` writes them."""
     ids: list[str] = []
     keywords: list[str] = []
     extra: dict[str, str] = {}
     also: dict[str, list[str]] = {}
     """Values of later sources that differ, by field; ``extra.pages`` for the field ``pages`` of `extra`."""
     sentences: int = 0
+    people: dict[str, list[str | Name]] = {}
 
 
 _details = msgspec.json.Decoder(Details)
@@ -73,12 +76,13 @@ class Row:
 
     def signature(self) -> Signature:
         """Titles, years and family names from all its sources, which identify it where it has no identifier."""
-        return Signature(self.titles(), self.years(), families([*self.paper.authors, *self.also.get("authors", ())]))
+        return Signature(self.titles(), self.years(), families([*self.paper.authors, *parse_all(self.also.get("authors", ()))]))
 
-    def values(self) -> tuple[object, ...]:
-        """The row's columns in the table's order."""
+    def columns(self) -> tuple[object, ...]:
+        """The values of `COLUMNS`."""
         paper = self.paper
-        details = Details(paper.authors, paper.ids, paper.keywords, paper.extra, self.also, self.sentences)
+        authors, people = _compacted(paper.authors), {role: _compacted(names) for role, names in paper.people.items()}
+        details = Details(authors, paper.ids, paper.keywords, paper.extra, self.also, self.sentences, people)
         return (
             self.num,
             paper.id,
@@ -89,8 +93,11 @@ class Row:
             paper.venue,
             self.title_key,
             _encoder.encode(details).decode(),
-            cuts(paper.abstract),
         )
+
+    def values(self) -> tuple[object, ...]:
+        """The row's columns in the table's order."""
+        return (*self.columns(), cuts(self.paper.abstract))
 
 
 def cuts(abstract: str) -> bytes:
@@ -108,8 +115,15 @@ def from_columns(columns: Sequence[Any]) -> Row:
     """The row that `COLUMNS` of a query describe."""
     num, name, title, abstract, year, date, venue, key, text = columns
     details = _details.decode(text)
-    paper = Paper(title, abstract, details.authors, year, date, venue, details.ids, name, details.keywords, extra=details.extra)
+    paper = Paper(title, abstract, parse_all(details.authors), year, date, venue, details.ids, name, details.keywords)
+    paper.extra = details.extra
+    # Libraries of citewell 0.1 have the people in `extra`.
+    paper.people = take_people(paper.extra) | {role: parse_all(names) for role, names in details.people.items()}
     return Row(num, paper, title_key=key, sentences=details.sentences, also=details.also)
+
+
+def _compacted(names: list[Name]) -> list[str | Name]:
+    return [compact(name) for name in names]
 
 
 def load(db: sqlite3.Connection, num: int) -> Row:
@@ -129,6 +143,7 @@ def bibliographic(paper: Paper) -> Paper:
         paper.id,
         list(paper.keywords),
         extra=dict(paper.extra),
+        people=dict(paper.people),
     )
 
 
@@ -139,6 +154,12 @@ def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
     for name in ("title", "abstract", "authors", "year", "date", "venue"):
         mine, theirs = getattr(stored, name), getattr(paper, name)
         if theirs in ("", None, []) or theirs == mine:
+            continue
+        if name == "authors" and _as_text(mine) == _as_text(theirs):
+            # The parts that a source gives are better than those that were guessed from the readable names.
+            if mine == [parse(str(author)) for author in mine]:
+                stored.authors = theirs
+                changed.add("names")
             continue
         if mine in ("", None, []) or (name == "date" and theirs.startswith(mine)):
             setattr(stored, name, theirs)
@@ -151,6 +172,12 @@ def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
             changed.add("extra")
         elif note(row, f"extra.{name}", stored.extra[name], theirs):
             changed.add("also extra")
+    for role, people in paper.people.items():
+        if role not in stored.people:
+            stored.people[role] = people
+            changed.add("people")
+        elif note(row, f"people.{role}", stored.people[role], people):
+            changed.add("also people")
     for name, given in (("ids", keys), ("keywords", paper.keywords)):
         present = getattr(stored, name)
         if fresh := [item for item in dict.fromkeys(given) if item not in present]:
@@ -170,7 +197,14 @@ def absorb(row: Row, other: Row) -> None:
             if name == "date":
                 merge(row, Paper(date=value), ())
             else:
-                note(row, name, row.paper.extra.get(name[6:]) if name.startswith("extra.") else getattr(row.paper, name), value)
+                note(row, name, _own_value(row.paper, name), value)
+
+
+def _own_value(paper: Paper, name: str) -> object:
+    """The paper's own value of a field of `Row.also`."""
+    part, _, key = name.partition(".")
+    value: object = getattr(paper, part)
+    return value.get(key, "") if isinstance(value, dict) else value
 
 
 def note(row: Row, name: str, mine: object, value: object) -> bool:
@@ -188,7 +222,7 @@ def note(row: Row, name: str, mine: object, value: object) -> bool:
 
 
 def _as_text(value: object) -> str:
-    return "; ".join(value) if isinstance(value, list) else str(value)
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def names(row: Row) -> list[str]:

@@ -29,7 +29,7 @@ CREATE TABLE papers (
     date TEXT NOT NULL,
     venue TEXT NOT NULL,
     title_key INTEGER,
-    details TEXT NOT NULL,           -- JSON: authors, ids, keywords, extra, also, sentences
+    details TEXT NOT NULL,           -- JSON: authors, ids, keywords, extra, also, sentences, people
     cuts BLOB NOT NULL               -- where the sentences of the abstract end: 32-bit numbers, in characters
 );
 CREATE INDEX papers_by_title ON papers (title_key) WHERE title_key IS NOT NULL;

@@ -17,7 +17,7 @@ import msgspec
 
 from citewell.hashing import hash64
 from citewell.library.store.identity import paper_keys
-from citewell.library.store.rows import Details, Row, load
+from citewell.library.store.rows import Row, from_columns, load
 from citewell.papers import Paper
 
 UNKNOWN = 0
@@ -65,45 +65,17 @@ class Statement:
         )
 
 
-class Record(Details):
-    """A record as a statement keeps it."""
-
-    title: str = ""
-    abstract: str = ""
-    year: int | None = None
-    date: str = ""
-    venue: str = ""
-    id: str = ""
-
-
-_record = msgspec.json.Decoder(Record)
 _encoder = msgspec.json.Encoder()
 
 
 def encode(row: Row) -> str:
     """A row as the record of a statement."""
-    paper = row.paper
-    record = Record(
-        *(paper.authors, paper.ids, paper.keywords, paper.extra, row.also),
-        title=paper.title,
-        abstract=paper.abstract,
-        year=paper.year,
-        date=paper.date,
-        venue=paper.venue,
-        id=paper.id,
-    )
-    return _encoder.encode(record).decode()
+    return _encoder.encode(row.columns()).decode()
 
 
-def decode(text: str) -> Row:
+def decode(record: str) -> Row:
     """The row that a record describes."""
-    record = _record.decode(text)
-    paper = Paper(
-        *(record.title, record.abstract, record.authors, record.year, record.date, record.venue, record.ids, record.id),
-        record.keywords,
-        extra=record.extra,
-    )
-    return Row(0, paper, also=record.also)
+    return from_columns(msgspec.json.decode(record))
 
 
 def state(paper: Paper, reading: Reading, position: int) -> Statement:

@@ -17,13 +17,16 @@ import numpy.typing as npt
 from citewell.identifiers import recognise
 from citewell.library.store import rows, schema
 from citewell.library.store.identity import title_key
-from citewell.papers import Context, Paper, Reference, Sentence
+from citewell.papers import Context, Name, Paper, Reference, Sentence
+from citewell.text.names import parse_all
 
 _HAS_WORD = (
     "(title LIKE ? ESCAPE '\\' OR venue LIKE ? ESCAPE '\\' OR id LIKE ? ESCAPE '\\' OR"
     " (details LIKE ? ESCAPE '\\' AND json_extract(details, '$.authors') LIKE ? ESCAPE '\\'))"
 )
 """Whether a word occurs in a paper's title, venue, id or authors; the details are parsed only if they contain it at all."""
+
+_names = msgspec.json.Decoder(list[str | Name])
 
 
 class Store:
@@ -193,10 +196,10 @@ class Store:
                 text = "\n".join((text, *(s for s in with_sentences[num] if s not in text)))
             yield num, date_number(year, date), text
 
-    def authors(self, nums: Sequence[int]) -> dict[int, list[str]]:
+    def authors(self, nums: Sequence[int]) -> dict[int, list[Name]]:
         """The authors of papers, by number."""
         selected = self._select("SELECT num, json_extract(details, '$.authors') FROM papers WHERE num IN", nums)
-        return {num: msgspec.json.decode(names, type=list[str]) for num, names in selected if names}
+        return {num: parse_all(_names.decode(names)) for num, names in selected if names}
 
     def cited_texts(self, nums: Sequence[int]) -> dict[int, list[str]]:
         """The contexts in which others cite these papers."""

@@ -78,7 +78,7 @@ def _structure(manuscript: Manuscript) -> dict[str, Any]:
             for each in draft.citations
         ],
         "bibliography": [
-            {"key": key, "title": each.title, "authors": each.authors, "year": each.year, "id": papers.get(key)}
+            {"key": key, "title": each.title, "authors": [*map(str, each.authors)], "year": each.year, "id": papers.get(key)}
             for key, each in draft.bibliography.items()
         ],
     }

@@ -49,7 +49,7 @@ def related(library: Library, parameters: Parameters, body: bytes = b"") -> obje
     """The papers most similar to one; a reason marks those that cite it or that it cites."""
     num = paper_number(library, parameters["id"])
     paper = library.store.papers([num])[num]
-    query = Query("global", paper.title, paper.abstract, authors=paper.authors, exclude=[paper.id])
+    query = Query("global", paper.title, paper.abstract, authors=[*map(str, paper.authors)], exclude=[paper.id])
     references = {id for reference in library.store.whole(num).references for id in reference.ids}
     citing = {other.id for other in library.store.papers(library.store.cited_by(num)).values()}
     if not query.text().strip():

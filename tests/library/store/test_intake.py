@@ -27,7 +27,8 @@ from citewell.library.store import rows
 from citewell.library.store.identity import paper_keys, reference_ids, reference_title, title_key, waiting_keys
 from citewell.library.store.store import Store
 from citewell.papers import Context, Paper, Reference, Sentence
-from citewell.text.names import family_name
+from citewell.text.author_terms import family_name
+from citewell.text.names import parse_all
 from tests.library.records import dump, memory, store, take
 
 EXAMPLES = int(os.environ.get("CITEWELL_EXAMPLES", "100"))
@@ -67,7 +68,7 @@ def papers(draw: st.DrawFn) -> Paper:
     return Paper(
         title,
         draw(st.sampled_from(["", "says this", "says that"])),
-        draw(st.sampled_from(AUTHORS)),
+        parse_all(draw(st.sampled_from(AUTHORS))),
         draw(st.sampled_from(YEARS)),
         draw(st.sampled_from(DATES)),
         draw(st.sampled_from(["", "Here", "There"])),
@@ -131,7 +132,7 @@ class Known:
         if field in ("citekey", "pages"):
             values = {record.extra.get(field, "") for record in self.records}
         elif field == "authors":
-            values = {"; ".join(record.authors) for record in self.records}
+            values = {"; ".join(map(str, record.authors)) for record in self.records}
         else:
             values = {str(getattr(record, field) or "") for record in self.records}
         return values - {""}
@@ -200,7 +201,7 @@ def compare_paper(db: sqlite3.Connection, num: int, known: Known) -> None:
     assert row.title_key == title_key(row.paper.title)
     for field in ("title", "abstract", "authors", "year", "venue", "citekey", "pages"):
         value = row.paper.extra.get(field) if field in ("citekey", "pages") else getattr(row.paper, field)
-        value = "; ".join(value) if isinstance(value, list) else str(value or "")
+        value = "; ".join(map(str, value)) if isinstance(value, list) else str(value or "")
         also = row.also.get(f"extra.{field}" if field in ("citekey", "pages") else field, [])
         assert {value, *also} - {""} == known.given(field), field
         assert value not in also
@@ -300,7 +301,7 @@ def test_a_third_record_makes_two_papers_one_and_keeps_all_of_both(db: sqlite3.C
     )
     other = Paper(
         "Other title",
-        authors=["Ada Byron"],
+        authors=parse_all(["Ada Byron"]),
         year=2020,
         venue="There",
         ids=["arxiv:2001.00001"],
@@ -317,7 +318,12 @@ def test_a_third_record_makes_two_papers_one_and_keeps_all_of_both(db: sqlite3.C
     assert counts(db, "papers", "citations", "contexts") == (3, 2, 2), "citations and contexts of both are stored once"
     for name in ("doi:10.1000/1", "arxiv:2001.00001", "corpus:5", "first", "second", "one2020", "other2020"):
         paper = whole(db, name)
-        assert (paper.title, paper.abstract, paper.authors, paper.year) == ("One title", "One abstract", ["Ada Byron"], 2020)
+        assert (paper.title, paper.abstract, paper.authors, paper.year) == (
+            "One title",
+            "One abstract",
+            parse_all(["Ada Byron"]),
+            2020,
+        )
     assert set(paper.ids) == {"doi:10.1000/1", "arxiv:2001.00001", "corpus:5"}
     assert [sentence.text for sentence in paper.sentences] == ["Alpha.", "Beta.", "Gamma."]
     assert sorted(reference.ids[0] for reference in paper.references) == ["pmid:1", "pmid:2", "pmid:3"]
@@ -335,13 +341,27 @@ def test_a_later_source_fills_missing_fields(db: sqlite3.Connection) -> None:
         db,
         [
             Paper(
-                "TITLE", "Abstract", ["Ada Byron"], 2020, "2019-05-01", "Venue", ["pmid:1"], "", ["b", "a"], extra={"url": "u"}
+                "TITLE",
+                "Abstract",
+                parse_all(["Ada Byron"]),
+                2020,
+                "2019-05-01",
+                "Venue",
+                ["pmid:1"],
+                "",
+                ["b", "a"],
+                extra={"url": "u"},
             )
         ],
     )
     paper = whole(db, "pmid:1")
     assert (paper.title, paper.year, paper.date) == ("Title", 2019, "2019-05-01")
-    assert (paper.abstract, paper.authors, paper.venue, paper.keywords) == ("Abstract", ["Ada Byron"], "Venue", ["a", "b"])
+    assert (paper.abstract, paper.authors, paper.venue, paper.keywords) == (
+        "Abstract",
+        parse_all(["Ada Byron"]),
+        "Venue",
+        ["a", "b"],
+    )
     assert paper.extra == {"url": "u"}
     assert rows.load(db, 1).also == {"title": ["TITLE"], "year": ["2020"]}
 
