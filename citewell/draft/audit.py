@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from citewell.draft.queries import abstract_or_opening, is_uncited_section
+from citewell.draft.queries import abstract_or_opening
+from citewell.draft.sections import is_uncited
 from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years, title_key
 from citewell.models.claims import Claims, SentenceBlock, scorable
@@ -124,7 +125,7 @@ def claim_query(finding: Finding, draft: Draft, known: Sequence[str]) -> Query:
 def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:
     blocks = [SentenceBlock([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
     for paragraph, scores in zip(draft.paragraphs, model.scores(blocks), strict=True):
-        if is_uncited_section(paragraph.section):
+        if is_uncited(paragraph):
             continue
         for at, (sentence, score) in enumerate(zip(paragraph.sentences, scores.tolist(), strict=True)):
             if score >= threshold and not sentence.cited and scorable(sentence.text):
