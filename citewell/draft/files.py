@@ -146,7 +146,7 @@ class DraftSource:
         if "\x00" in self.text:
             raise CitewellError(f"{name} is not a text file; {_SAVE_AS}")
         if not self.text.strip():
-            raise CitewellError(f"{name} is empty; put the title on the first line and the text below it")
+            raise CitewellError(f"{name} is empty; put the title on the first line, then an empty line and the text")
 
 
 def replace_file(path: Path, data: bytes) -> None:
