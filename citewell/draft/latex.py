@@ -31,7 +31,7 @@ _TOKEN = re.compile(
       | \\(?P<accent>["'`^~=.](?:\s*\{\s*(?:\\[ij]|[^\W\d_])\s*\}|\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])))
       | \\(?P<symbol>.)
       | (?P<paragraph>\n[ \t\r]*\n\s*)
-      | (?P<text>(?:[^\\${}~&`'\-\n]|-(?!-)|'(?!')|`(?!`)|\n(?![ \t\r]*\n))+)
+      | (?P<text>(?:[^\\${}~&`'\-\n]++|-(?!-)|'(?!')|`(?!`)|\n(?![ \t\r]*\n))++)
       | (?P<sign>---?|``|''|~)
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
@@ -41,9 +41,16 @@ _ACCENTED = re.compile(r"\s*\{?\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])\s*\}?")
 _KEY = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _NOT_KEYS = re.compile(r"[\\{}$]|\n\s*\n")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\\\n]{1,60})\}")
-_CITATION = re.compile(r"\\[A-Za-z]*[Cc]ite[A-Za-z]*\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
+_CITATION = re.compile(r"\\(?=[A-Za-z]*?[Cc]ite)[A-Za-z]++\*?\s*+(?:\[[^\[\]]{0,600}\]\s*+)*+\{([^{}]*)\}")
 _CITATION_INSIDE = re.compile(r"\\[A-Za-z]*[Cc]ite")
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
+_FORMULA_ENDS = {
+    "$": re.compile(r"(?<!\\)\$"),
+    "$$": re.compile(r"(?<!\\)\$(?=\$)"),
+    "\\]": re.compile(r"\\\]"),
+    "\\)": re.compile(r"\\\)"),
+}
+_RAISED = re.compile(r"[ ^]*")
 _SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
 _SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
 _MAX_GAP = 60
@@ -54,7 +61,7 @@ _FORMULA_END = re.compile(
 )
 _LATEX = re.compile(
     r"\\(?:documentclass|usepackage|maketitle|begin\s*\{|end\s*\{|(?:sub)*section\*?\s*\{|chapter\*?\s*\{"
-    r"|[A-Za-z]*cite[a-z]*\*?\s*[\[{]|input\s*\{)"
+    r"|(?=[A-Za-z]*?cite)[A-Za-z]++\*?\s*+[\[{]|input\s*\{)"
 )
 
 
@@ -105,6 +112,7 @@ class _Reader:
         self._citations = [match.start() for match in _CITATION_INSIDE.finditer(source.text)]
         self._frames: list[_Frame] = []
         self._skipped_dollars: set[int] = set()
+        self._formula_ends: dict[str, list[int]] = {}
         self._abstract: list[str] = []
         self._heading = ""
         self._file = source.files[0] if len(source.files) else 0
@@ -362,27 +370,30 @@ class _Reader:
         at = bisect_left(self._blank_lines, end)
         if at < len(self._blank_lines):
             limit = min(limit, self._blank_lines[at])
-        close = end
-        while True:
-            close = self.text.find(closing, close, limit)
-            if close < 0:
-                if closing in "$$":
-                    self.builder.block.write("$", begin, end)
-                return end
-            if self.text[close - 1] != "\\" or closing[0] == "\\":
-                break
-            close += 1
-        inside = self.text[end:close]
-        if _CITATION_INSIDE.search(inside):
+        close = self._formula_end(closing, end, limit)
+        if close < 0:
+            if closing in "$$":
+                self.builder.block.write("$", begin, end)
+            return end
+        if self._has_citation(end, close):
             if closing in ("$$", "\\]"):
                 return self._read_separately(end, close, self._add_citations, citations_only=True)
             self._skipped_dollars.add(close)  # a superscript citation, as in $^{\cite{a}}$, is read as text
-            return end + len(inside) - len(inside.lstrip(" ^"))
+            raised = _RAISED.match(self.text, end, close)
+            return raised.end() if raised else end
         if closing in ("$", "\\)"):
-            self.builder.block.write(to_text(inside), begin, close + len(closing))
+            self.builder.block.write(to_text(self.text[end:close]), begin, close + len(closing))
         else:
             self._end_sentence(end, close)
         return close + len(closing)
+
+    def _formula_end(self, closing: str, begin: int, limit: int) -> int:
+        """The offset of the sign that closes a formula; -1 where there is none before `limit`."""
+        if closing not in self._formula_ends:
+            self._formula_ends[closing] = [match.start() for match in _FORMULA_ENDS[closing].finditer(self.text)]
+        ends = self._formula_ends[closing]
+        at = bisect_left(ends, begin)
+        return ends[at] if at < len(ends) and ends[at] + len(closing) <= limit else -1
 
     def _end_sentence(self, begin: int, end: int) -> None:
         """End the sentence where a displayed formula ends with a full stop."""

@@ -8,6 +8,7 @@ are not running text; a comment that asks for a citation is a gap.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from citewell.draft import front_matter, tex_commands
@@ -56,7 +57,7 @@ _CROSS_REFERENCE = re.compile(
 _TOKEN = re.compile(
     rf"""(?P<hidden>\x00+)
       | (?P<gap>(?i:{GAP.pattern.replace(" ", "[ ]")}))
-      | <!--(?P<comment>.{{0,2000}}?)-->
+      | (?P<comment><!--)
       | (?P<ticks>(?<!`)`{{1,9}}+)(?!`)(?P<code>[^`].{{0,500}}?)(?P=ticks)(?!`)
       | \\(?P<name>[A-Za-z]+)\*?(?P<arguments>(?:\[[^\[\]]{{0,300}}\]){{0,2}}(?:\{{[^{{}}]{{0,2000}}\}})?)
       | \\@ref\([^()\s]{{1,100}}\)
@@ -82,6 +83,7 @@ _ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
 _SUMMARY = re.compile(r"summary", re.IGNORECASE)
 """The abstract of some journals, which is also part of the text."""
 _MAX_BRACKET = 3000
+_MAX_COMMENT = 2000
 PRIORITY = 20
 SUFFIXES = (".md", ".qmd", ".rmd", ".markdown")
 
@@ -162,6 +164,8 @@ class _Reader:
         self.builder = DraftBuilder(source, draft)
         self.text = _masked(source.text)
         self._brackets = _brackets(self.text)
+        self._keys = _keys(self.text)
+        self._comment_ends = [match.end() for match in re.finditer("-->", self.text)]
         self._in_abstract = self._in_summary = False
         self._abstract: list[str] = []
 
@@ -269,7 +273,7 @@ class _Reader:
         if match["gap"] and not _is_link(match[0], self.text[after : after + 1]):
             block.mark(begin, after, [], bracket_note(match[0]))
         elif match["comment"]:
-            block.mark(begin, after, [], match["comment"])
+            return self._comment(begin, after, end)
         elif match["code"] and not match["code"].startswith("r "):
             block.copy(match["code"], match.start("code"))
         elif match["name"]:
@@ -289,6 +293,16 @@ class _Reader:
             copy_with_gaps(block, self.source, begin, after)
         return after
 
+    def _comment(self, begin: int, after: int, end: int) -> int:
+        """A comment that asks for a citation; all others are hidden already."""
+        at = bisect_left(self._comment_ends, after + len("-->"))
+        close = self._comment_ends[at] if at < len(self._comment_ends) else end + 1
+        if close > min(end, after + _MAX_COMMENT):
+            self.builder.block.copy("<!--", begin)
+            return after
+        self.builder.block.mark(begin, close, [], self.text[after : close - len("-->")])
+        return close
+
     def _latex(self, match: re.Match[str]) -> None:
         """A LaTeX command in Markdown: a citation, a gap or text."""
         name, inside = match["name"], match["arguments"].rpartition("{")[2].removesuffix("}")
@@ -307,20 +321,25 @@ class _Reader:
         block = self.builder.block
         if close > 0:
             further = _FURTHER.match(self.text, close + 1, end)
-            keys = [] if further and further[0][0] == "(" else list(_CITED.finditer(self.text, begin + 1, close + 1))
-            keys = [key for key in keys if not _CROSS_REFERENCE.match(key["braced"] or key["key"] or "")]
+            keys = [] if further and further[0][0] == "(" else self._keys_between(begin + 1, close + 1)
             if keys:
-                named = [key["braced"] or key["key"] or "" for key in keys]
-                block.mark(begin, close + 1, [name for name in named if is_key(name)])
-                for key, name in zip(keys, named, strict=True):
-                    if not is_key(name) and any(map(is_key, named)):  # a gap next to keys, as in [@one; @?]
-                        block.mark(*key.span(), [])
+                named = [name for _, _, name in keys if is_key(name)]
+                block.mark(begin, close + 1, named)
+                for first, last, name in keys:
+                    if not is_key(name) and named:  # a gap next to keys, as in [@one; @?]
+                        block.mark(first, last, [])
                 return close + 1
             if further and depth < 4:
                 self.inline(begin + 1, close, depth + 1)
                 return further.end()
         block.copy("[", begin)
         return begin + 1
+
+    def _keys_between(self, begin: int, end: int) -> list[tuple[int, int, str]]:
+        """The span and the name of each citation key between two offsets."""
+        first = bisect_left(self._keys, (begin,))
+        last = bisect_left(self._keys, (end,))
+        return [key for key in self._keys[first:last] if key[1] <= end]
 
     def _closing(self, at: int, end: int) -> int:
         """The offset of the closing bracket; -1 where there is none before `end` or nearby."""
@@ -359,22 +378,39 @@ def _brackets(text: str) -> dict[int, int]:
     return pairs
 
 
+def _keys(text: str) -> list[tuple[int, int, str]]:
+    """The span and the name of each citation key of a text; a missing one is empty. Cross-references are left out."""
+    keys = []
+    for match in _CITED.finditer(text):
+        name = match["braced"] or match["key"] or ""
+        if not _CROSS_REFERENCE.match(name):
+            keys.append((*match.span(), name))
+    return keys
+
+
 def _masked(text: str) -> str:
     """`text` with NUL characters in place of what is not running text; length and lines stay the same."""
     pieces, last, at = [], 0, 0
-    without_end: set[str] = set()
+    shortest_open: dict[str, int] = {}
     while match := _HIDDEN.search(text, at):
         begin, at = match.span()
-        if match[0] in without_end:
+        kind, size = _hidden_kind(match)
+        if size >= shortest_open.get(kind, size + 1):
             continue
         if (end := _hidden_end(text, match)) < 0:
-            without_end.add(match[0])
+            shortest_open[kind] = size
             continue
         if not (match["comment"] and asks_for_citation(text[at:end])):
             pieces += [text[last:begin], _VISIBLE.sub("\x00", text[begin:end])]
             last = end
         at = end
     return "".join([*pieces, text[last:]])
+
+
+def _hidden_kind(match: re.Match[str]) -> tuple[str, int]:
+    """What closes a hidden part, and how long that has to be: a fence of four signs is not closed by one of three."""
+    fence = match["fence"] or ""
+    return (fence[0], len(fence)) if fence else (match["env"] or match["comment"] or match["math"] or "link", 0)
 
 
 def _hidden_end(text: str, match: re.Match[str]) -> int:

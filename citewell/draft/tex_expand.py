@@ -46,7 +46,7 @@ _WORD = re.compile(r"\\(?:([A-Za-z@]+)|.)", re.DOTALL)
 _DEFINES = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand|newrobustcmd|renewrobustcmd)\*?"
     r"\s*+\{?\s*+\\([A-Za-z@]+)\s*+\}?\s*+"
-    r"(?:\[\s*+(\d)\s*+\]\s*+)?(?:\[([^\]\n]*)\]\s*+)?(?=\{)"
+    r"(?:\[\s*+(\d)\s*+\]\s*+)?(?:\[([^\]\n]{0,500})\]\s*+)?(?=\{)"
 )
 _DEF = re.compile(r"\\[gex]?def\s*+\\([A-Za-z@]+)\s*+((?:#\d)*)\s*+(?=\{)")
 _DOCUMENT_COMMAND = re.compile(
@@ -57,8 +57,8 @@ _LET = re.compile(r"\\let\s*+\\([A-Za-z@]+)\s*+=?\s*+(\\[A-Za-z@]+)")
 _INPUT = re.compile(r"\\(?:input|include|subfile|subfileinclude)(?![A-Za-z@])\s*+(?:\{([^{}\n]{1,300})\}|([^\s{}\\%]{1,300}))")
 _IMPORT = re.compile(r"\\(?:sub)?(?:import|includefrom|inputfrom)\s*+\{([^{}\n]{0,300})\}\s*+\{([^{}\n]{1,300})\}")
 _PARAMETER = re.compile(r"##|#(\d)")
-_CITATION = re.compile(r"\\([A-Za-z@]+)\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
-_COLOUR = re.compile(r"\\(?:text|page|f)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}")
+_CITATION = re.compile(r"\\([A-Za-z@]++)\*?\s*+(?:\[[^\[\]]{0,300}\]\s*+)*+\{([^{}]*)\}")
+_COLOUR = re.compile(r"\\(?:text|page|f)?color(?:box)?\s*+(?:\[[^\[\]]{0,200}\])?\s*+\{[^{}]*\}")
 _PLAINLY = re.compile(r"\\[A-Za-z@]+\*?\s*|\\.|[{}]")
 _LABELLED = re.compile(r"[\[(<]?\s*([A-Z][\w .'-]{0,24}):\s*#1\s*[\])>]?")
 """The body of a macro for notes between co-authors, without colours: ``[JD: #1]``."""

@@ -17,7 +17,7 @@ COMMAND = re.compile(r"\\(title|author|abstract|bibliography|addbibresource|addg
 _ANNOTATIONS = re.compile(
     r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|orcidID|affiliation|IEEEauthorblockA|corref|fnref"
     r"|altaffilmark|altaffiltext|stepcounter|refstepcounter|arabic|label|ref|authornote|IEEEmembership|href|url|texttt"
-    r"|vspace|hspace)(?![A-Za-z@])\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
+    r"|vspace|hspace)(?![A-Za-z@])\s*+(?:\[[^\[\]]{0,300}\])?\s*+(?:\{(?:[^{}]++|\{[^{}]*+\})*+\})?"
 )
 _FORMULA = re.compile(r"\$[^$]*\$")
 _NEXT = re.compile(r"\\(?:and|And|AND)(?![A-Za-z])|\\quad|\\qquad|,|;|\band\b|&")
