@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 from citewell.draft.bibliography import add_works
@@ -56,6 +57,10 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _person(value: Any, plain: Callable[[object], str]) -> str:
+    return unescape(_name(value, plain))
+
+
+def _name(value: Any, plain: Callable[[object], str]) -> str:
     if isinstance(value, dict):
         name = value.get("name", value)
         if isinstance(name, dict):

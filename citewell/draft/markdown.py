@@ -17,6 +17,7 @@ from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import DraftSource, Folder
 from citewell.draft.gaps import GAP, asks_for_citation, bracket_note, is_key
 from citewell.draft.plain import copy_with_gaps
+from citewell.draft.sections import is_abstract, is_title, is_uncited_section
 from citewell.draft.source_text import MappedText, SourceText, concatenate
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
@@ -140,6 +141,8 @@ def _with_includes(text: str, start: int, folder: Folder) -> SourceText:
         paragraph_break = whole.substitute(*match.span(), "\n\n")
         pieces += [whole.cut(at, match.start()), paragraph_break, MappedText.of(opened[1], len(names) - 1), paragraph_break]
         at = match.end()
+    if not pieces:
+        return SourceText.of(text)
     joined = concatenate([*pieces, whole.cut(at, len(text))])
     return SourceText(joined.text, joined.files, joined.begins, joined.ends, names, sources)
 
@@ -166,7 +169,7 @@ class _Reader:
         self._brackets = _brackets(self.text)
         self._keys = _keys(self.text)
         self._comment_ends = [match.end() for match in re.finditer("-->", self.text)]
-        self._in_abstract = self._in_summary = False
+        self._in_abstract = self._in_summary = self._in_body = False
         self._abstract: list[str] = []
 
     def read_citations(self, begin: int, end: int) -> None:
@@ -252,12 +255,17 @@ class _Reader:
         first = not self.builder.draft.title and not self.builder.section and not self._in_abstract
         self.builder.end_paragraph()
         self.builder.block = Block()
-        self._in_abstract = bool(_ABSTRACT.fullmatch(text)) and not self.builder.draft.abstract
-        self._in_summary = bool(_SUMMARY.fullmatch(text)) and not self.builder.draft.abstract
-        if first and not self._in_abstract:
+        # "Summary" and "Zusammenfassung" are the abstract at the beginning, and a conclusion at the end.
+        announced = (
+            is_abstract(text) and not self.builder.draft.abstract and (not self._in_body or bool(_ABSTRACT.fullmatch(text)))
+        )
+        self._in_summary = announced and bool(_SUMMARY.fullmatch(text))
+        self._in_abstract = announced and not self._in_summary
+        if first and is_title(text):
             self.builder.draft.title = text
         elif not self._in_abstract:
             self.builder.section = text
+            self._in_body = self._in_body or not is_uncited_section(text)
 
     def inline(self, begin: int, end: int, depth: int = 0) -> None:
         """Write a span of text into the current block."""

@@ -18,6 +18,8 @@ from citewell.text.fold import folded
 ABSTRACT, BODY = "abstract", "body"
 _NUMBERING = re.compile(r"^(?:[\W\d]+|(?:[ivx]{1,4}|[a-z])[.)]\s+)+")
 _NOT_WORDS = re.compile(r"[^\w]+")
+_MIN_COMMAND = 6
+"""Shorter names of commands have other meanings, as ``\\tak`` and ``\\index``."""
 _MAX_HEADING = 120
 """Longer headings do not name such a part."""
 _MAX_BEGINNING = 250
@@ -36,6 +38,8 @@ class _Words:
     """The part that each heading names."""
     prefixes: tuple[tuple[str, str], ...]
     """The beginning of longer headings, and their part."""
+    joined: dict[str, str]
+    """The part that each heading names, by its words without spaces, for those of more than a few letters."""
     beginnings: tuple[tuple[str, str], ...]
     """Words in the first sentence of a paragraph, and the part."""
 
@@ -47,6 +51,7 @@ def _words() -> _Words:
     return _Words(
         {_plain(name): part for name, part in names},
         tuple((_plain(name), part) for name, part in names if name.endswith("*")),
+        {joined: part for name, part in names if len(joined := _plain(name).replace(" ", "")) > _MIN_COMMAND},
         tuple((_spaced(each), part) for part, table in tables.items() for each in table.get("beginnings", ())),
     )
 
@@ -73,6 +78,12 @@ def _part(heading: str) -> str:
 def part_named(heading: str) -> str:
     """The part of a manuscript that a heading names, a table of ``sections.toml``; empty for any other heading."""
     return _part(heading) if 0 < len(heading) <= _MAX_HEADING else ""
+
+
+def part_of_command(name: str) -> str:
+    """The part that a LaTeX command or environment is for, as ``authorcontributions``; empty for the argument and others."""
+    part = _words().joined.get(name.lower(), "")
+    return "" if part in (ABSTRACT, BODY) else part
 
 
 def is_abstract(heading: str) -> bool:

@@ -21,7 +21,7 @@ _GAP = re.compile(
 _PRINTED = frozenset(("Comment", "COMMENT"))
 """Comments of an algorithm, which are printed."""
 _NOTE = re.compile(
-    r"todo\w*|fixme|fxnote|fxwarning|fxerror|fxfatal|tbd|tk|missing(?:text)?|hltodo|comment|authornote|marginnote|marginpar"
+    r"todo\w*|hiddennote|fixme|fxnote|fxwarning|fxerror|fxfatal|tbd|tk|missing(?:text)?|hltodo|comment|authornote|marginnote|marginpar"
 )
 _TEXTUAL = re.compile(
     r"(?:[Cc]itet|[Tt]extcite|newcite|(?:short)?cite[AN]$|[Cc]iteauthor|citealt$|citeposs|possessivecite|[Ff]ullcite)"
@@ -56,10 +56,11 @@ SKIPPED = {
         ),
         2: (
             "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "
+            "acrodef newacro nomenclature pdfbookmark newglossaryentry DeclareAcronym acrodefplural "
             "rule hyperlink altaffiltext colorlet newlength crefname Crefname titleformat settopmatter "
             "defcitealias bibcite"
         ),
-        3: ("multirow"),
+        3: ("multirow newacronym newabbreviation longnewglossaryentry"),
     }.items()
     for name in names.split()
 }
@@ -90,7 +91,7 @@ MATH = frozenset(
         "equation align gather multline eqnarray math displaymath alignat flalign split dmath empheq IEEEeqnarray subequations"
     ).split()
 )
-UNREAD = frozenset("IEEEkeywords keyword keywords CCSXML thebibliography biblist".split())
+UNREAD = frozenset("acronym IEEEkeywords keyword keywords CCSXML thebibliography biblist".split())
 """Environments that are not read."""
 ARGUMENTS = {
     "tabular": 1,
@@ -111,6 +112,7 @@ ARGUMENTS = {
     "supertabular": 1,
     "subfigure": 1,
     "subtable": 1,
+    "otherlanguage": 1,
 }
 """Number of arguments after ``\\begin{...}``."""
 

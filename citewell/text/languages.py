@@ -24,19 +24,16 @@ _MIN_WORDS = 6
 _MAX_CHARACTERS = 1000
 """How much of a text is examined."""
 _NAMES = {
-    code: name
-    for code, name in (
-        pair.split(":")
-        for pair in (
-            "af:Afrikaans am:Amharic ar:Arabic az:Azerbaijani be:Belarusian bg:Bulgarian bn:Bengali br:Breton bs:Bosnian"
-            " ca:Catalan cs:Czech cy:Welsh da:Danish de:German el:Greek en:English eo:Esperanto es:Spanish et:Estonian"
-            " eu:Basque fa:Persian fi:Finnish fr:French ga:Irish gl:Galician gu:Gujarati he:Hebrew hi:Hindi hr:Croatian"
-            " hu:Hungarian hy:Armenian id:Indonesian is:Icelandic it:Italian ja:Japanese ka:Georgian kk:Kazakh ko:Korean"
-            " la:Latin lt:Lithuanian lv:Latvian mk:Macedonian mn:Mongolian ms:Malay nb:Norwegian nl:Dutch nn:Norwegian"
-            " no:Norwegian pl:Polish pt:Portuguese ro:Romanian ru:Russian sk:Slovak sl:Slovenian sq:Albanian sr:Serbian"
-            " sv:Swedish sw:Swahili ta:Tamil te:Telugu th:Thai tr:Turkish uk:Ukrainian ur:Urdu vi:Vietnamese zh:Chinese"
-        ).split()
-    )
+    pair[:2]: pair[3:]
+    for pair in (
+        "af:Afrikaans am:Amharic ar:Arabic az:Azerbaijani be:Belarusian bg:Bulgarian bn:Bengali br:Breton bs:Bosnian"
+        " ca:Catalan cs:Czech cy:Welsh da:Danish de:German el:Greek en:English eo:Esperanto es:Spanish et:Estonian"
+        " eu:Basque fa:Persian fi:Finnish fr:French ga:Irish gl:Galician gu:Gujarati he:Hebrew hi:Hindi hr:Croatian"
+        " hu:Hungarian hy:Armenian id:Indonesian is:Icelandic it:Italian ja:Japanese ka:Georgian kk:Kazakh ko:Korean"
+        " la:Latin lt:Lithuanian lv:Latvian mk:Macedonian mn:Mongolian ms:Malay nb:Norwegian nl:Dutch nn:Norwegian"
+        " no:Norwegian pl:Polish pt:Portuguese ro:Romanian ru:Russian sk:Slovak sl:Slovenian sq:Albanian sr:Serbian"
+        " sv:Swedish sw:Swahili ta:Tamil te:Telugu th:Thai tr:Turkish uk:Ukrainian ur:Urdu vi:Vietnamese zh:Chinese"
+    ).split()
 }
 
 
