@@ -127,6 +127,14 @@ def unchecked(draft: Draft, only: Collection[str] = ()) -> list[str]:
     return notes
 
 
+def judged_sentences(draft: Draft) -> int:
+    """How many sentences of the running text are in a language that the model judges."""
+    languages = paragraph_languages(draft)
+    return sum(
+        len(each.sentences) for each, language in zip(draft.paragraphs, languages, strict=True) if language == MODEL_LANGUAGE
+    )
+
+
 def claim_query(finding: Finding, draft: Draft, known: Sequence[str]) -> Query:
     """The query for papers to cite at an uncited claim; papers that the draft cites elsewhere may be suggested."""
     abstract = abstract_or_opening(draft)

@@ -129,6 +129,7 @@ class _Reader:
         self._title_macro = title
         self._first_heading: str | None = None
         self._in_abstract = self._in_body = False
+        self._abstract_level = 0
         self._acronyms = AcronymUses(read_acronyms(source.text, self._brackets))
         self._token = _TOKEN
         self._file = source.files[0] if len(source.files) else 0
@@ -203,7 +204,7 @@ class _Reader:
             self._close()
             return self._enter(
                 self._brackets.options(end),
-                self._end_heading if name in known.HEADINGS else self._add_citations,
+                (lambda block: self._end_heading(block, name)) if name in known.HEADINGS else self._add_citations,
                 citations_only=True,
             )
         if name in known.SEPARATE:
@@ -343,8 +344,15 @@ class _Reader:
     def _add_citations(self, block: Block) -> None:
         self.builder.add_citations(block)
 
-    def _end_heading(self, block: Block) -> None:
+    def _end_heading(self, block: Block, name: str) -> None:
         heading = without_marks(block.readable())
+        level = tex_commands.LEVELS.get(name, 0)
+        if (
+            self._in_abstract and level > self._abstract_level and not is_uncited_section(heading)
+        ):  # a part of a structured abstract
+            self._add_citations(block)
+            return
+        self._abstract_level = level
         self.builder.section = heading or self.builder.section  # \ackname and similar macros have no text here
         # "Zusammenfassung" is the abstract at the beginning, and a conclusion at the end.
         self._in_abstract = not self._in_body and is_abstract(heading)

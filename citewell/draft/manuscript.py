@@ -218,7 +218,8 @@ class Manuscript:
                 results = ranker.suggest(self.library, query, k)
                 finding.suggestions = list(results)
                 notes += [note for note in results.notes if note not in notes]
-        return Report(str(self.path or ""), self.draft, findings, notes)
+        judged = auditing.judged_sentences(self.draft) if not only or "uncited-claim" in only else None
+        return Report(str(self.path or ""), self.draft, findings, notes, judged)
 
     # -- patches ---------------------------------------------------------------------------------------------------------
 

@@ -83,6 +83,8 @@ _BRACKET = re.compile(r"\\.|[\[\]]|\n[ \t\r]*\n")
 _ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
 _SUMMARY = re.compile(r"summary", re.IGNORECASE)
 """The abstract of some journals, which is also part of the text."""
+_SECTION_LEVEL = 2
+"""Headings below this level do not begin the body; some authors write their names as such."""
 _MAX_BRACKET = 3000
 _MAX_COMMENT = 2000
 PRIORITY = 20
@@ -170,6 +172,7 @@ class _Reader:
         self._keys = _keys(self.text)
         self._comment_ends = [match.end() for match in re.finditer("-->", self.text)]
         self._in_abstract = self._in_summary = self._in_body = False
+        self._abstract_level = 0
         self._abstract: list[str] = []
 
     def read_citations(self, begin: int, end: int) -> None:
@@ -255,6 +258,10 @@ class _Reader:
         first = not self.builder.draft.title and not self.builder.section and not self._in_abstract
         self.builder.end_paragraph()
         self.builder.block = Block()
+        level = self._level(begin, end)
+        if (self._in_abstract or self._in_summary) and level > self._abstract_level and not is_uncited_section(text):
+            return  # a part of a structured abstract
+        self._abstract_level = level
         # "Summary" and "Zusammenfassung" are the abstract at the beginning, and a conclusion at the end.
         announced = (
             is_abstract(text) and not self.builder.draft.abstract and (not self._in_body or bool(_ABSTRACT.fullmatch(text)))
@@ -265,7 +272,12 @@ class _Reader:
             self.builder.draft.title = text
         elif not self._in_abstract:
             self.builder.section = text
-            self._in_body = self._in_body or not is_uncited_section(text)
+            self._in_body = self._in_body or (level <= _SECTION_LEVEL and not is_uncited_section(text))
+
+    def _level(self, begin: int, end: int) -> int:
+        """The level of the heading with this content, 1 for the highest."""
+        signs = self.text[self.text.rfind("\n", 0, begin) + 1 : begin].count("#")
+        return signs or (1 if self.text[end : end + 4].lstrip().startswith("=") else 2)
 
     def inline(self, begin: int, end: int, depth: int = 0) -> None:
         """Write a span of text into the current block."""

@@ -47,7 +47,7 @@ class Overview:
             sum(not citation.is_gap for citation in draft.citations),
             len(draft.cited_keys),
             len(draft.gaps),
-            len(draft.bibliography),
+            len({*draft.bibliography, *draft.entries}),
             draft_languages(draft),
         )
 

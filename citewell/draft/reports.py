@@ -28,6 +28,8 @@ class Report:
     findings: list[Finding]
     notes: list[str] = field(default_factory=list)
     """What could not be checked, and what the library lacks for better suggestions."""
+    judged: int | None = None
+    """How many sentences the model judged; None where uncited claims were not looked for."""
 
     @cached_property
     def overview(self) -> Overview:
@@ -48,6 +50,7 @@ class Report:
         return {
             "draft": self.path,
             "read": self.overview.to_json(),
+            "judged": self.judged,
             "counts": self.counts,
             "findings": [self._finding(finding) for finding in self.findings],
             "notes": self.notes,
@@ -90,6 +93,9 @@ def summary(reports: Sequence[Report]) -> str:
     if not sentences:
         return "no findings: no running text was found"
     read = f"no findings in {sentences:,} sentence{'s' if sentences != 1 else ''}"
+    unjudged = sum(report.overview.sentences - report.judged for report in reports if report.judged is not None)
+    if unjudged:
+        read += f", {unjudged:,} of which are not in English and were not judged"
     return f"{read}; {gaps} gap{' is' if gaps == 1 else 's are'} still open (citewell suggest fills them)" if gaps else read
 
 

@@ -26,6 +26,7 @@ _MAX_BEGINNING = 250
 """How many characters of a paragraph are examined."""
 _ORCID = re.compile(r"\b\d{4}-\d{4}-\d{4}-\d{3}[\dX]\b")
 _ADDRESS = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,64}\.\w{2,}")
+_MIN_COMMAS = 2
 _MAX_CONTACT_WORDS = 80
 """A paragraph with an e-mail address and at most this many words says who the authors are."""
 
@@ -42,6 +43,8 @@ class _Words:
     """The part that each heading names, by its words without spaces, for those of more than a few letters."""
     beginnings: tuple[tuple[str, str], ...]
     """Words in the first sentence of a paragraph, and the part."""
+    institutions: tuple[str, ...]
+    """How words for universities, hospitals and the like begin."""
 
 
 @cache
@@ -53,6 +56,7 @@ def _words() -> _Words:
         tuple((_plain(name), part) for name, part in names if name.endswith("*")),
         {joined: part for name, part in names if len(joined := _plain(name).replace(" ", "")) > _MIN_COMMAND},
         tuple((_spaced(each), part) for part, table in tables.items() for each in table.get("beginnings", ())),
+        tuple(folded(each).rstrip("*") for each in tables["affiliations"]["institutions"]),
     )
 
 
@@ -109,11 +113,19 @@ def is_uncited(paragraph: Paragraph) -> bool:
 def part_begun(text: str) -> str:
     """The part that the first words of a paragraph belong to, as "We thank ..." to acknowledgements; empty for the argument."""
     head = text[:_MAX_BEGINNING]
-    if _ORCID.search(head) or (_ADDRESS.search(head) and len(text.split()) <= _MAX_CONTACT_WORDS):
+    is_short = len(text.split()) <= _MAX_CONTACT_WORDS
+    if _ORCID.search(head) or (is_short and (_ADDRESS.search(head) or _is_institution(text))):
         return "affiliations"
     stop = head.find(". ")
     spaced = _spaced(head if stop < 0 else head[: stop + 1]).replace(".", " ")
     return next((part for words, part in _words().beginnings if words in spaced or _begins(spaced, words)), "")
+
+
+def _is_institution(text: str) -> bool:
+    """Whether a text is the name and the place of an institution: a list with commas, not a sentence."""
+    if text.count(",") < _MIN_COMMAS or text.rstrip().endswith((".", "!", "?", ":", ";")):
+        return False
+    return any(word.startswith(each) for word in _spaced(text).split() for each in _words().institutions)
 
 
 def _begins(text: str, words: str) -> bool:

@@ -107,7 +107,7 @@ def _arguments(text: str, brackets: Brackets, at: int) -> tuple[list[str], str]:
 def _fields(inside: str) -> dict[str, str]:
     """The values of ``name={...}, short=...``."""
     pairs = Brackets(inside)
-    fields = {}
+    fields: dict[str, str] = {}
     for match in _PAIR.finditer(inside):
         value = pairs.inside(match.end())
         if not value and (plain := _VALUE.match(inside, match.end())):

@@ -27,7 +27,9 @@ _TEXTUAL = re.compile(
     r"(?:[Cc]itet|[Tt]extcite|newcite|(?:short)?cite[AN]$|[Cc]iteauthor|citealt$|citeposs|possessivecite|[Ff]ullcite)"
 )
 
-HEADINGS = frozenset("part chapter section subsection subsubsection addchap addsec".split())
+LEVELS = {"part": 0, "chapter": 1, "addchap": 1, "section": 2, "addsec": 2, "subsection": 3, "subsubsection": 4}
+"""The level of each heading: the text of a section includes its subsections."""
+HEADINGS = frozenset(LEVELS)
 RUN_IN = frozenset(("paragraph", "subparagraph"))
 SEPARATE = frozenset("footnote footnotetext endnote sidenote caption captionof captionbox subcaption subcaptionbox".split())
 """Commands whose argument is a paragraph of its own."""
