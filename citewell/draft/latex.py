@@ -19,7 +19,7 @@ from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import DraftSource
 from citewell.draft.gaps import GAP, asks_for_citation, is_key, placeholder_note
 from citewell.draft.plain import copy_with_gaps
-from citewell.draft.sections import is_abstract, is_title, is_uncited_section, part_begun, part_of_command
+from citewell.draft.sections import continues_abstract, is_abstract, is_title, is_uncited_section, part_begun, part_of_command
 from citewell.draft.source_text import SourceText
 from citewell.draft.tex_acronyms import AcronymUses, read_acronyms
 from citewell.draft.tex_brackets import BLANK_LINE, Brackets, environments
@@ -348,7 +348,7 @@ class _Reader:
         heading = without_marks(block.readable())
         level = tex_commands.LEVELS.get(name, 0)
         if (
-            self._in_abstract and level > self._abstract_level and not is_uncited_section(heading)
+            self._in_abstract and level > self._abstract_level and continues_abstract(heading)
         ):  # a part of a structured abstract
             self._add_citations(block)
             return

@@ -17,7 +17,7 @@ from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import DraftSource, Folder
 from citewell.draft.gaps import GAP, asks_for_citation, bracket_note, is_key
 from citewell.draft.plain import copy_with_gaps
-from citewell.draft.sections import is_abstract, is_title, is_uncited_section
+from citewell.draft.sections import continues_abstract, is_abstract, is_title, is_uncited_section
 from citewell.draft.source_text import MappedText, SourceText, concatenate
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
@@ -259,7 +259,7 @@ class _Reader:
         self.builder.end_paragraph()
         self.builder.block = Block()
         level = self._level(begin, end)
-        if (self._in_abstract or self._in_summary) and level > self._abstract_level and not is_uncited_section(text):
+        if (self._in_abstract or self._in_summary) and level > self._abstract_level and continues_abstract(text):
             return  # a part of a structured abstract
         self._abstract_level = level
         # "Summary" and "Zusammenfassung" are the abstract at the beginning, and a conclusion at the end.

@@ -15,7 +15,7 @@ from importlib import resources
 from citewell.papers import Paragraph
 from citewell.text.fold import folded
 
-ABSTRACT, BODY = "abstract", "body"
+ABSTRACT, INTRODUCTION, BODY = "abstract", "introduction", "body"
 _NUMBERING = re.compile(r"^(?:[\W\d]+|(?:[ivx]{1,4}|[a-z])[.)]\s+)+")
 _NOT_WORDS = re.compile(r"[^\w]+")
 _MIN_COMMAND = 6
@@ -41,6 +41,7 @@ class _Words:
     """The beginning of longer headings, and their part."""
     joined: dict[str, str]
     """The part that each heading names, by its words without spaces, for those of more than a few letters."""
+    joined_prefixes: tuple[tuple[str, str], ...]
     beginnings: tuple[tuple[str, str], ...]
     """Words in the first sentence of a paragraph, and the part."""
     institutions: tuple[str, ...]
@@ -54,7 +55,8 @@ def _words() -> _Words:
     return _Words(
         {_plain(name): part for name, part in names},
         tuple((_plain(name), part) for name, part in names if name.endswith("*")),
-        {joined: part for name, part in names if len(joined := _plain(name).replace(" ", "")) > _MIN_COMMAND},
+        {joined: part for name, part in names if len(joined := _joined(name)) > _MIN_COMMAND},
+        tuple((_joined(name), part) for name, part in names if name.endswith("*")),
         tuple((_spaced(each), part) for part, table in tables.items() for each in table.get("beginnings", ())),
         tuple(folded(each).rstrip("*") for each in tables["affiliations"]["institutions"]),
     )
@@ -63,6 +65,10 @@ def _words() -> _Words:
 def _plain(heading: str) -> str:
     """A heading without case, accents, numbering and punctuation."""
     return _NOT_WORDS.sub(" ", _NUMBERING.sub("", folded(heading.strip()))).strip()
+
+
+def _joined(heading: str) -> str:
+    return _plain(heading).replace(" ", "")
 
 
 def _spaced(text: str) -> str:
@@ -86,8 +92,9 @@ def part_named(heading: str) -> str:
 
 def part_of_command(name: str) -> str:
     """The part that a LaTeX command or environment is for, as ``authorcontributions``; empty for the argument and others."""
-    part = _words().joined.get(name.lower(), "")
-    return "" if part in (ABSTRACT, BODY) else part
+    name = name.lower()
+    part = _words().joined.get(name) or next((part for prefix, part in _words().joined_prefixes if name.startswith(prefix)), "")
+    return "" if part in (ABSTRACT, INTRODUCTION, BODY) else part
 
 
 def is_abstract(heading: str) -> bool:
@@ -102,7 +109,12 @@ def is_title(heading: str) -> bool:
 
 def is_uncited_section(heading: str) -> bool:
     """Whether a section has no citations by convention: acknowledgements, references, funding and similar."""
-    return part_named(heading) not in ("", ABSTRACT, BODY)
+    return part_named(heading) not in ("", ABSTRACT, INTRODUCTION, BODY)
+
+
+def continues_abstract(heading: str) -> bool:
+    """Whether a heading below that of an abstract is a part of a structured abstract, such as "Methods"."""
+    return part_named(heading) != INTRODUCTION and not is_uncited_section(heading)
 
 
 def is_uncited(paragraph: Paragraph) -> bool:

@@ -64,7 +64,8 @@ def test_unreadable_files_give_an_error(tmp_path: Path, content: bytes, says: st
 
 def test_items_are_paragraphs_and_a_list_of_references_is_its_section() -> None:
     draft = parse(
-        "Title\n\nAbstract\n\nAn abstract.\n\n- Boats float [?].\n  They do.\n- Gulls fly.\n\nReferences\n[1] Holt, M. Boats.\n", "text"
+        "Title\n\nAbstract\n\nAn abstract.\n\n- Boats float [?].\n  They do.\n- Gulls fly.\n\nReferences\n[1] Holt, M. Boats.\n",
+        "text",
     )
     assert [(each.section, each.text) for each in draft.paragraphs] == [
         ("", "- Boats float OTHERCIT. They do."),
@@ -88,7 +89,9 @@ def test_a_pasted_paragraph_is_not_a_title(text: str) -> None:
     assert len(draft.gaps) == 2 and draft.paragraphs
 
 
-@pytest.mark.parametrize("first", ["It ends here.", "It is one. It is two", "It goes on\nin the next line", "Abstract", "word " * 40])
+@pytest.mark.parametrize(
+    "first", ["It ends here.", "It is one. It is two", "It goes on\nin the next line", "Abstract", "word " * 40]
+)
 def test_what_is_not_a_title(first: str) -> None:
     assert parse(f"{first}\n\nThe text of the draft is here.", "text").title == ""
 
