@@ -77,7 +77,7 @@ NOTES = "\\newcommand\\cmg[1]{{\\color{gray}[#1]}}\n\\newcommand{\\off}[1]{}"
         ("\\todo{cite}", "cite"),
         ("\\cmg{cite}", "cite"),
         (
-            "\\cmg{Cite Berg and how she counts red boats from a pier in the harbour, at night and by day, in winter and in summer.}",
+            "\\cmg{Cite Berg and how she counts red boats from a pier in the harbour, at night and by day, in winter, in June.}",
             "Berg",
         ),
         ("\\cmg{we should cite the gull paper}", "gull"),
@@ -99,7 +99,10 @@ def test_other_notes_are_not_text() -> None:
 
 
 def test_commands_and_environments_for_parts() -> None:
-    body = "\\funding{By the harbour.}\n\n\\begin{danksagung}An Ida.\\end{danksagung}\n\n\\authorcontributions{I. B. wrote it.}\n\nText is here."
+    body = (
+        "\\funding{By the harbour.}\n\n\\begin{danksagung}An Ida.\\end{danksagung}\n\n"
+        "\\authorcontributions{I. B. wrote it.}\n\nText is here."
+    )
     sections = [each.section for each in parse(document(f"\\section{{Boats}}{body}")).paragraphs]
     assert sections == ["funding", "danksagung", "authorcontributions", "Boats"]
 

@@ -64,7 +64,7 @@ def test_unreadable_files_give_an_error(tmp_path: Path, content: bytes, says: st
 
 def test_items_are_paragraphs_and_a_list_of_references_is_its_section() -> None:
     draft = parse(
-        "Title\n\nAbstract\n\nAn abstract.\n\n- Boats float [?].\n  They do.\n- Gulls fly.\n\nReferences\n[1] Holt, M. Boats.\n",
+        "Title\n\nAbstract\n\nAn abstract.\n\n- Boats float [?].\n  They do.\n- Gulls fly.\n\nReferences\n[1] Holt, M. Boats.",
         "text",
     )
     assert [(each.section, each.text) for each in draft.paragraphs] == [

@@ -60,8 +60,8 @@ def test_parts_by_their_first_words(text: str, part: str) -> None:
 
 
 def test_a_structured_abstract_and_a_conclusion_with_the_same_name() -> None:
-    text = "# Boote\n\n## Zusammenfassung\n\n### Ziel\n\nWir messen.\n\n### Ergebnis\n\nSie schwimmen.\n\n## Einleitung\n\nText hier.\n"
-    draft = parse(text + "\n## Zusammenfassung\n\nDas war es.\n", "markdown")
+    text = "# Boote\n\n## Zusammenfassung\n\n### Ziel\n\nWir messen.\n\n### Ergebnis\n\nSie schwimmen.\n\n## Ein"
+    draft = parse(text + "leitung\n\nText hier.\n\n## Zusammenfassung\n\nDas war es.\n", "markdown")
     assert (draft.title, draft.abstract) == ("Boote", "Wir messen. Sie schwimmen.")
     assert [each.text for each in draft.paragraphs] == ["Text hier.", "Das war es."]
 
