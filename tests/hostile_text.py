@@ -1,7 +1,7 @@
 """Texts that make a careless pattern take quadratic time, and a program that reads one format of them under limits.
 
-Run as a program: ``python tests/hostile_text.py draft:latex 1000000 SECONDS``. It prints what took longer, and the most memory in
-MB in its last line.
+Run as a program: ``python tests/hostile_text.py draft:latex 1000000 SECONDS``. It prints what took longer,
+and the most memory in MB in its last line.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import DraftSource, Folder
 from citewell.draft.gaps import GAP, asks_for_citation, bracket_note, is_key
 from citewell.draft.plain import copy_with_gaps
-from citewell.draft.sections import continues_abstract, is_abstract, is_title, is_uncited_section
+from citewell.draft.sections import continues_abstract, is_abstract, is_title, is_uncited_section, part_begun
 from citewell.draft.source_text import MappedText, SourceText, concatenate
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
@@ -190,8 +190,13 @@ class _Reader:
             self.builder.block = Block(citations_only=kind == "table" or self._in_abstract)
             for first, last in self._lines(begin, end) if kind != "text" else [(begin, end)]:
                 self.inline(first, last)
-            if self._in_abstract or self._in_summary:
-                self._abstract.append(without_marks(self.builder.block.readable()))
+            text = without_marks(self.builder.block.readable())
+            if is_uncited_section(text):  # a name in bold type in place of a heading, such as **Keywords**
+                self.builder.section = text
+                self._in_abstract = self._in_summary = False
+                self.builder.block.citations_only = True
+            elif (self._in_abstract or self._in_summary) and part_begun(text) != "lists":
+                self._abstract.append(text)
             self.builder.end_paragraph()
         self.builder.block = Block()
         draft = self.builder.draft

@@ -54,10 +54,12 @@ SKIPPED = {
             "institution city country titlerunning authorrunning shorttitle shortauthors corref cortext fntext tnotetext "
             "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
             "printbibheading tnoteref fnref subtitle altaffilmark tablenotemark arabic value journal received textsuperscript "
+            "pagenumbering selectlanguage KOMAoptions bookmarksetup markright setstretch loadglsentries "
             "textsubscript gdef cmidrule bibitem citestyle setcitestyle deleted st sout"
         ),
         2: (
             "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "
+            "addchaptertocentry markboth "
             "acrodef newacro nomenclature pdfbookmark newglossaryentry DeclareAcronym acrodefplural "
             "rule hyperlink altaffiltext colorlet newlength crefname Crefname titleformat settopmatter "
             "defcitealias bibcite"

@@ -77,7 +77,7 @@ NOTES = "\\newcommand\\cmg[1]{{\\color{gray}[#1]}}\n\\newcommand{\\off}[1]{}"
         ("\\todo{cite}", "cite"),
         ("\\cmg{cite}", "cite"),
         (
-            "\\cmg{Cite Berg and how she counts red boats from a pier in the harbour, at night and by day, in winter, in June.}",
+            "\\cmg{Cite Berg and how she counts red boats from a pier in the harbour, at night and by day, in June.}",
             "Berg",
         ),
         ("\\cmg{we should cite the gull paper}", "gull"),
