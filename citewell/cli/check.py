@@ -128,6 +128,9 @@ def _print_tables(reports: Sequence[Report]) -> None:
     styles = {"error": "bold red", "warning": "yellow", "note": "cyan"}
     console = Console(soft_wrap=True, highlight=False)
     for report in reports:
+        console.print(Text(report.path, style="bold"))
+        for line in report.overview.lines():
+            console.print(Text(f"  {line}", style="dim"))
         for finding in report.findings:
             where = f"{report.file(finding.place)}:{finding.place.line}: "
             message = f"{finding.message} [{finding.kind}]"

@@ -160,6 +160,7 @@ def _as_json(draft_query: DraftQuery | None, results: Results, manuscript: Manus
     result = serialize.results(results)
     if manuscript is None or draft_query is None:
         return result
+    result["read"] = manuscript.overview.to_json()
     result["query"]["known"] = results.query.known
     if (place := draft_query.place) is not None:
         result["place"] = {
@@ -187,8 +188,9 @@ def print_tables(
     from rich.text import Text
 
     console = console or Console()
-    if manuscript is not None and (line := _cited_line(manuscript)):
-        console.print(Text(line), "\n", style="dim")
+    if manuscript is not None:
+        lines = [*manuscript.overview.lines(), _cited_line(manuscript)]
+        console.print(Text("\n".join(filter(None, lines))), "\n", style="dim")
     for place, results in answers:
         console.print(Text(_heading(place, results.query, manuscript)), style="bold")
         if results:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from citewell.draft import tex_commands
-from citewell.draft.gaps import is_key
+from citewell.draft.gaps import asks_for_citation, is_key
 from citewell.draft.markdown import at_key
 from citewell.errors import CitewellError
 from citewell.papers import Citation, Draft, Place
@@ -60,6 +60,9 @@ def enclosing_macro(draft: Draft, citation: Citation) -> str:
         return ""
     command = _COMMAND.match(draft.sources[citation.place.file], citation.place.begin, citation.place.end)
     if command is None:
+        return ""
+    arguments = _BRACES.findall(draft.sources[citation.place.file], command.end(), citation.place.end)
+    if len(arguments) == 1 and asks_for_citation(arguments[0]):  # the author's own macro for notes
         return ""
     known = any(test(command[1]) for test in (tex_commands.is_citation, tex_commands.is_gap, tex_commands.is_note))
     return "" if known else command[1]

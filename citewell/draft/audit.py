@@ -11,13 +11,18 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from citewell.draft.queries import abstract_or_opening, is_uncited_section
+from citewell.draft.languages import draft_languages, paragraph_languages
+from citewell.draft.queries import abstract_or_opening
+from citewell.draft.sections import is_uncited
 from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years, title_key
 from citewell.models.claims import Claims, SentenceBlock, scorable
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Paper, Paragraph, Place, Query, Suggestion
 from citewell.text.author_terms import families
+from citewell.text.languages import ENGLISH, language_name
 
+MODEL_LANGUAGE = ENGLISH
+"""The language that the model of citation-worthiness is trained on; it does not judge others."""
 LEVELS = ("note", "warning", "error")
 KINDS = {
     "uncited-claim": "warning",
@@ -107,12 +112,27 @@ def audit(
     return [finding for of_kind in findings.values() for finding in of_kind]
 
 
-def unchecked(draft: Draft) -> list[str]:
-    """What of a draft could not be checked, and why, one line each."""
+def unchecked(draft: Draft, only: Collection[str] = ()) -> list[str]:
+    """What of a draft could not be checked, and why, one line each; `only` as in `audit`."""
     notes = [f"{name} cannot be opened; its content is not checked" for name in draft.missing]
+    if not only or "uncited-claim" in only:
+        others = {language_name(code): count for code, count in draft_languages(draft).items() if code != MODEL_LANGUAGE}
+        notes += [
+            f"{count} paragraph{'s' if count != 1 else ''} in {name}: sentences that need a citation are not looked for,"
+            f" because the model knows only {language_name(MODEL_LANGUAGE)}"
+            for name, count in others.items()
+        ]
     if not draft.bibliography and draft.cited_keys:
         notes.append("the draft has no bibliography that citewell can read; citation keys are not checked")
     return notes
+
+
+def judged_sentences(draft: Draft) -> int:
+    """How many sentences of the running text are in a language that the model judges."""
+    languages = paragraph_languages(draft)
+    return sum(
+        len(each.sentences) for each, language in zip(draft.paragraphs, languages, strict=True) if language == MODEL_LANGUAGE
+    )
 
 
 def claim_query(finding: Finding, draft: Draft, known: Sequence[str]) -> Query:
@@ -123,8 +143,8 @@ def claim_query(finding: Finding, draft: Draft, known: Sequence[str]) -> Query:
 
 def _claims(draft: Draft, model: Claims, threshold: float) -> Iterator[Finding]:
     blocks = [SentenceBlock([each.text for each in paragraph.sentences], paragraph.section) for paragraph in draft.paragraphs]
-    for paragraph, scores in zip(draft.paragraphs, model.scores(blocks), strict=True):
-        if is_uncited_section(paragraph.section):
+    for paragraph, scores, language in zip(draft.paragraphs, model.scores(blocks), paragraph_languages(draft), strict=True):
+        if language != MODEL_LANGUAGE or is_uncited(paragraph):
             continue
         for at, (sentence, score) in enumerate(zip(paragraph.sentences, scores.tolist(), strict=True)):
             if score >= threshold and not sentence.cited and scorable(sentence.text):

@@ -57,20 +57,22 @@ def places(text: str, name: str = "") -> dict[str, Place]:
     """The place of each entry of a BibTeX file, by key; the first one for a repeated key."""
     newlines = [match.start() for match in re.finditer("\n", text)]
     by_key: dict[str, Place] = {}
-    for entry in _ENTRY.finditer(text):
+    matches = list(_ENTRY.finditer(text))
+    for at, entry in enumerate(matches):
         begin = entry.start(1)
         if entry[2] not in by_key:
-            by_key[entry[2]] = Place(name, begin, _end(text, entry), bisect_right(newlines, begin - 1) + 1)
+            limit = matches[at + 1].start() if at + 1 < len(matches) else len(text)
+            by_key[entry[2]] = Place(name, begin, _end(text, entry, limit), bisect_right(newlines, begin - 1) + 1)
     return by_key
 
 
-def _end(text: str, entry: re.Match[str]) -> int:
-    """The end of an entry: its closing brace, or the beginning of the next entry where the brace is missing."""
+def _end(text: str, entry: re.Match[str], limit: int) -> int:
+    """The end of an entry: its closing brace, or the beginning of the next entry, `limit`, where the brace is missing."""
     depth = 1
-    for match in _END.finditer(text, entry.end()):
+    for match in _END.finditer(text, entry.end(), limit):
         depth += {"{": 1, "}": -1}.get(match[0], 0)
         if not depth:
             return match.end()
         if match[0] not in "{}":
             return match.start()
-    return len(text)
+    return limit

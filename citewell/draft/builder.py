@@ -7,20 +7,21 @@ blocks into sentences, extracts the context of each citation and computes every 
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 
 from citewell.draft.source_text import SourceText
 from citewell.papers import OTHER_MARK, Citation, Draft, DraftSentence, Paragraph, Place
-from citewell.text.citation_contexts import citation_contexts
+from citewell.text.citation_contexts import MAX_CHARACTERS, CitationSpan, citation_contexts
 from citewell.text.sentences import sentence_spans
 
 _WORDS = re.compile(r"\s+|\S+")
 _TYPED_CITATION = re.compile(
     r"\[\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3}){0,20}\]"  # [3, 5-7]
-    r"|[A-Z][\w'\u2019-]+(?: et al\.)?,? \((?:18|19|20)\d\d[a-z]?\)"  # Berg (1931)
-    r"|\([^()]{0,80}\b[A-Z][\w'\u2019-]+(?: et al\.)?,? (?:18|19|20)\d\d[a-z]?\b[^()]{0,200}\)"  # (see Berg, 1931)
+    r"|(?<![A-Z])[A-Z][\w'\u2019-]{1,60}+(?: et al\.)?,? \((?:18|19|20)\d\d[a-z]?\)"  # Berg (1931)
+    r"|\([^()]{0,80}\b[A-Z][\w'\u2019-]{1,60}+(?: et al\.)?,? (?:18|19|20)\d\d[a-z]?\b[^()]{0,200}\)"  # (see Berg, 1931)
 )
 """A citation typed as text, as in a manuscript without a reference manager."""
 _AFTER_STOP = re.compile(
@@ -48,8 +49,8 @@ class Block:
 
     text: list[str] = field(default_factory=list)
     size: int = 0
-    begins: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
+    begins: array[int] = field(default_factory=lambda: array("i"))
+    ends: array[int] = field(default_factory=lambda: array("i"))
     marks: list[_Mark] = field(default_factory=list)
     citations_only: bool = False
     """Whether its citations count but its text is not running text: tables, headings."""
@@ -79,7 +80,7 @@ class Block:
         """The text so far."""
         return "".join(self.text).rstrip()
 
-    def _add(self, text: str, begins: Sequence[int], ends: Sequence[int]) -> None:
+    def _add(self, text: str, begins: Iterable[int], ends: Iterable[int]) -> None:
         self.text.append(text)
         self.size += len(text)
         self.begins.extend(begins)
@@ -96,6 +97,8 @@ class DraftBuilder:
     """The heading that following paragraphs belong to."""
     block: Block = field(default_factory=Block)
     """The current paragraph."""
+    _context_characters: int = MAX_CHARACTERS
+    """Characters that the contexts of further citations may have before they become short."""
     _citations: list[tuple[int, Citation]] = field(default_factory=list)
     _paragraphs: list[tuple[int, Paragraph]] = field(default_factory=list)
 
@@ -115,7 +118,9 @@ class DraftBuilder:
         """Add only the citations and gaps of a block; returns its text."""
         text = block.readable()
         if text:
-            for context in citation_contexts(text, [(mark.at, mark.at + len(OTHER_MARK), []) for mark in block.marks]):
+            spans: list[CitationSpan] = [(mark.at, mark.at + len(OTHER_MARK), []) for mark in block.marks]
+            for context in citation_contexts(text, spans, max_characters=self._context_characters):
+                self._context_characters = max(0, self._context_characters - len(context.text))
                 mark = block.marks[int(context.id)]
                 citation = Citation(context.text, self.source.place(mark.begin, mark.end), mark.keys, mark.note)
                 self._citations.append((mark.begin, citation))

@@ -86,6 +86,13 @@ class Folder:
         name = f"{Path(self.main).stem}.bbl"
         return self.text(name) if self.root is not None and (self.root / name).is_file() else None
 
+    def package(self, name: str) -> str:
+        """The text of a LaTeX class or package next to the draft, such as ``thesis.cls``; empty where it has none."""
+        if self.root is None or not name or "\x00" in name or not (self.root / name).is_file():
+            return ""
+        opened = self.text(name)
+        return opened[1] if opened is not None else ""
+
     def text(self, name: str, *suffixes: str) -> tuple[str, str] | None:
         """The full name and the text of the file `name`, as it is or with one of the suffixes; None where there is none."""
         if self.root is None or not name or "\x00" in name:
@@ -146,7 +153,7 @@ class DraftSource:
         if "\x00" in self.text:
             raise CitewellError(f"{name} is not a text file; {_SAVE_AS}")
         if not self.text.strip():
-            raise CitewellError(f"{name} is empty; put the title on the first line and the text below it")
+            raise CitewellError(f"{name} is empty; put the title on the first line, then an empty line and the text")
 
 
 def replace_file(path: Path, data: bytes) -> None:

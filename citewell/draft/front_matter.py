@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 from citewell.draft.bibliography import add_works
@@ -12,6 +13,9 @@ from citewell.sources.clean import text as cleaned
 
 _AND = re.compile(r"\s+and\s+|\s*[;&]\s*|,\s+(?=\w+\.?\s+\w)")
 _KEY = re.compile(r"(?<![\w@])@\{?([\w*][^\s,;\]{}]*)")
+_BRACKETS = re.compile(r"\s?\([^()]*\)")
+_DEGREES = re.compile(r"(?:,?\s(?:PhD|Ph\.D\.|MD|M\.D\.|MBBS|MSc|MScN|BSc|BScN|MPH|MA|RN|DPhil|Dr\.?)\b\.?)+$")
+"""Degrees after a name, which are not a part of it."""
 _MAX_LENGTH = 200_000
 
 
@@ -56,8 +60,14 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _person(value: Any, plain: Callable[[object], str]) -> str:
+    return _DEGREES.sub("", _BRACKETS.sub("", unescape(_name(value, plain)))).strip()
+
+
+def _name(value: Any, plain: Callable[[object], str]) -> str:
     if isinstance(value, dict):
-        name = value.get("name", value)
+        only = next(iter(value)) if len(value) == 1 else ""
+        # Besides ``name: Ada Berg`` there is ``Ada Berg: {institute: ...}``.
+        name = only if isinstance(value.get(only), dict) and only != "name" else value.get("name", value)
         if isinstance(name, dict):
             given, family = (str(name.get(part) or "") for part in ("given", "family"))
             return cleaned(f"{given} {family}") if given or family else cleaned(str(name.get("literal") or ""))

@@ -7,7 +7,7 @@ import re
 GAP = re.compile(
     r"\[\s*(?:\?+|@\?+|(?:TODO|FIXME|XXX)?\W{0,2}(?:add |insert |find |needs? )?(?:an? )?(?:citations?|cite|refs?|references?)"
     r"(?: (?:needed|missing|required|here|todo))?\s*[?!.]*)\s*\]"
-    r"|\[\s*(?:TODO\W{0,2})?(?:cite|citations? (?:needed|for|of|to))\b[:\s][^\[\]\n]{1,120}\]"
+    r"|\[\s*(?:TODO\W{0,2})?(?:cite|citations? (?:needed|for|of|to))\b[:\s](?:[^\[\]\n]|\n(?![\t\r\x20]*\n)){1,500}\]"
     r"|\((?:citations? (?:needed|missing|required)|citations?\?+|refs?\?+)\)"
     r"|\bTARGETCIT\b",
     re.IGNORECASE,

@@ -19,34 +19,51 @@ from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import DraftSource
 from citewell.draft.gaps import GAP, asks_for_citation, is_key, placeholder_note
 from citewell.draft.plain import copy_with_gaps
+from citewell.draft.sections import continues_abstract, is_abstract, is_title, is_uncited_section, part_begun, part_of_command
 from citewell.draft.source_text import SourceText
+from citewell.draft.tex_acronyms import AcronymUses, read_acronyms
 from citewell.draft.tex_brackets import BLANK_LINE, Brackets, environments
 from citewell.draft.tex_expand import expand
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
 from citewell.text.accents import LETTER_ACCENTS
 
-_TOKEN = re.compile(
-    r"""\\(?P<word>[A-Za-z@]+)(?P<star>\*?)
+_TOKENS = r"""\\(?P<word>[A-Za-z@]+)(?P<star>\*?)
       | \\(?P<accent>["'`^~=.](?:\s*\{\s*(?:\\[ij]|[^\W\d_])\s*\}|\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])))
       | \\(?P<symbol>.)
       | (?P<paragraph>\n[ \t\r]*\n\s*)
-      | (?P<text>(?:[^\\${}~&`'\-\n]|-(?!-)|'(?!')|`(?!`)|\n(?![ \t\r]*\n))+)
+      | (?P<text>(?:[^\\${}~&`'\-\nQUOTE]++|-(?!-)|'(?!')|`(?!`)|\n(?![ \t\r]*\n))++)
       | (?P<sign>---?|``|''|~)
-      | (?P<other>.)""",
-    re.VERBOSE | re.DOTALL,
+      | (?P<other>.)"""
+_TOKEN = re.compile(_TOKENS.replace("QUOTE", ""), re.VERBOSE | re.DOTALL)
+_GERMAN_TOKEN = re.compile(rf"""(?P<shorthand>"[aouAOUsS`'=~|<>-]) | {_TOKENS.replace("QUOTE", '"')}""", re.VERBOSE | re.DOTALL)
+"""A token where babel's shorthands of German are in force: ``"a`` is ä."""
+_GERMAN = re.compile(r"(?<![A-Za-z])n?(?:german|austrian|swissgerman)(?![A-Za-z])")
+_SHORTHANDS = dict(
+    zip("aouAOUsS`'=~|<>-", ("ä", "ö", "ü", "Ä", "Ö", "Ü", "ß", "SS", "„", "“", "-", "-", "", "«", "»", ""), strict=True)
 )
+_SHORTHAND = re.compile(r"\"([aouAOUsS])")
 _LETTER_ACCENTS = re.compile(f"[{LETTER_ACCENTS}]")
 _ACCENTED = re.compile(r"\s*\{?\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])\s*\}?")
 _KEY = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _NOT_KEYS = re.compile(r"[\\{}$]|\n\s*\n")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\\\n]{1,60})\}")
-_CITATION = re.compile(r"\\[A-Za-z]*[Cc]ite[A-Za-z]*\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
+_CITATION = re.compile(r"\\(?=[A-Za-z]*?[Cc]ite)[A-Za-z]++\*?\s*+(?:\[[^\[\]]{0,600}\]\s*+)*+\{([^{}]*)\}")
 _CITATION_INSIDE = re.compile(r"\\[A-Za-z]*[Cc]ite")
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
+_FIRST_HEADING = re.compile(r"\\(?:part|chapter|section|subsection|addchap|addsec)\*?\s*[\[{]|\\begin\s*\{abstract\}")
+_FORMULA_ENDS = {
+    "$": re.compile(r"(?<!\\)\$"),
+    "$$": re.compile(r"(?<!\\)\$(?=\$)"),
+    "\\]": re.compile(r"\\\]"),
+    "\\)": re.compile(r"\\\)"),
+}
+_RAISED = re.compile(r"[ ^]*")
 _SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
 _SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
 _MAX_GAP = 60
+_MAX_HIDDEN_WORDS = 40
+"""A longer text in a macro that prints nothing is hidden text, not a note."""
 _MAX_FORMULA_END = 200
 _FORMULA_END = re.compile(
     r"(?P<stop>\.)(?:[\s~}]|\\[,;!\\ ]|\\(?:label|tag)\*?\{[^{}]*\}|\\(?:nonumber|notag|quad|qquad)(?![A-Za-z])"
@@ -54,7 +71,7 @@ _FORMULA_END = re.compile(
 )
 _LATEX = re.compile(
     r"\\(?:documentclass|usepackage|maketitle|begin\s*\{|end\s*\{|(?:sub)*section\*?\s*\{|chapter\*?\s*\{"
-    r"|[A-Za-z]*cite[a-z]*\*?\s*[\[{]|input\s*\{)"
+    r"|(?=[A-Za-z]*?cite)[A-Za-z]++\*?\s*+[\[{]|input\s*\{)"
 )
 
 
@@ -70,10 +87,11 @@ def matches(source: DraftSource) -> bool:
 def read(source: DraftSource) -> Draft:
     """The draft in a LaTeX document, with the files that it includes and its bibliography."""
     folder = source.folder
-    reader = _Reader(expand(source.text, folder, tex_commands.is_known))
+    expansion = expand(source.text, folder, tex_commands.is_known)
+    reader = _Reader(expansion.source, expansion.title)
     reader.walk()
     draft = reader.builder.build()
-    read_bibliography(draft, reader.resources, folder)
+    read_bibliography(draft, [*reader.resources, *expansion.resources], folder)
     if not draft.bibliography and (formatted := folder.formatted_bibliography()) is not None:
         draft.sources[formatted[0]] = formatted[1]
         tex_front.read_items(draft, SourceText.of(formatted[1], formatted[0]), 0, len(formatted[1]))
@@ -94,7 +112,8 @@ class _Frame:
 class _Reader:
     """Walks through the source text, always forward and without recursion."""
 
-    def __init__(self, source: SourceText) -> None:
+    def __init__(self, source: SourceText, title: str = "") -> None:
+        """`title` is what the preamble defines as a title, for a document without ``\\title``."""
         self.source = source
         self.text = source.text
         self.builder = DraftBuilder(source, Draft(format="latex"))
@@ -105,8 +124,14 @@ class _Reader:
         self._citations = [match.start() for match in _CITATION_INSIDE.finditer(source.text)]
         self._frames: list[_Frame] = []
         self._skipped_dollars: set[int] = set()
+        self._formula_ends: dict[str, list[int]] = {}
         self._abstract: list[str] = []
-        self._heading = ""
+        self._title_macro = title
+        self._first_heading: str | None = None
+        self._in_abstract = self._in_body = False
+        self._abstract_level = 0
+        self._acronyms = AcronymUses(read_acronyms(source.text, self._brackets))
+        self._token = _TOKEN
         self._file = source.files[0] if len(source.files) else 0
 
     def walk(self) -> None:
@@ -114,18 +139,22 @@ class _Reader:
         text, at = self.text, 0
         begin = _BEGIN_DOCUMENT.search(text)
         if begin:
+            if _GERMAN.search(text, 0, begin.start()):
+                self._token = _GERMAN_TOKEN
             self._preamble(begin.start())
             at = begin.end()
+        body = at
         while at < len(text) or self._frames:
             while self._frames and at >= self._frames[-1].end:
                 self._leave()
             if at >= len(text):
                 continue
-            token = _TOKEN.match(text, at)
+            token = self._token.match(text, at)
             assert token is not None, "the last alternative matches any character"
             at = max(self._step(token), token.end())
+        self._close()
         draft = self.builder.draft
-        draft.title = draft.title or self._heading
+        draft.title = draft.title or self._other_title(body)
         draft.abstract = " ".join(self._abstract)
 
     # -- one token ----------------------------------------------------------------------------------------------------
@@ -143,6 +172,8 @@ class _Reader:
                 self._close()
             case "sign":
                 block.write(_SIGNS[token[0]], begin, end)
+            case "shorthand":
+                block.write(_SHORTHANDS[token[0][1]], begin, end)
             case "accent":
                 block.write(to_text(token[0]), begin, end)
             case "symbol":
@@ -173,7 +204,7 @@ class _Reader:
             self._close()
             return self._enter(
                 self._brackets.options(end),
-                self._end_heading if name in known.HEADINGS else self._add_citations,
+                (lambda block: self._end_heading(block, name)) if name in known.HEADINGS else self._add_citations,
                 citations_only=True,
             )
         if name in known.SEPARATE:
@@ -184,7 +215,7 @@ class _Reader:
             return self._enter(self._brackets.options(end), self._end_title, citations_only=True)
         if name == "author":
             return self._authors(end)
-        if name == "abstract":
+        if name == "abstract" or (is_abstract(name) and self._is_argument(end)):
             return self._enter(self._brackets.options(end), self._end_abstract, citations_only=True)
         if name == "nocite":
             self.builder.draft.listed += _keys_of(self._brackets.inside(end))
@@ -192,12 +223,16 @@ class _Reader:
             self.resources += _keys_of(self._brackets.inside(self._brackets.options(end)))
         if name in known.BREAKS:
             self._close()
+            self._in_abstract = self._in_abstract and not name.endswith("page")
             return self._skip_options(end, self._brackets.options(end))
         if known.ACKNOWLEDGEMENTS.fullmatch(name):
             self._begin_acknowledgements()
             return end
         if name in known.LAST_ARGUMENT:
             return self._brackets.arguments(end, 2 if name in ("multicolumn", "resizebox") else 1)
+        if self._in_abstract and name in ("tableofcontents", "mainmatter"):
+            self._close()
+            self._in_abstract = False
         if name in known.SKIPPED or name == "nocite":
             return self._skip(name, end, self._brackets.arguments(end, known.SKIPPED.get(name, 1)))
         return self._unknown(name, begin, end)
@@ -217,7 +252,16 @@ class _Reader:
         return bisect_left(self._citations, begin) < bisect_left(self._citations, end)
 
     def _unknown(self, name: str, begin: int, end: int) -> int:
-        """A letter, a symbol, or an unknown command, whose arguments are read as text."""
+        """A letter, a symbol, an acronym, or an unknown command, whose arguments are read as text."""
+        if printed := self._acronyms.printed(name, self._brackets.inside(self._brackets.options(end))):
+            after = self._brackets.arguments(end, 1)
+            self.builder.block.write(printed, begin, after)
+            return after
+        if part_of_command(name) and self._is_argument(end):
+            section = self.builder.section
+            self._close()
+            self.builder.section = name
+            return self._enter(self._brackets.options(end), lambda block: self._end_part(block, section))
         if _LETTER_ACCENTS.fullmatch(name) and (accented := _ACCENTED.match(self.text, end)):
             self.builder.block.write(to_text(self.text[begin : accented.end()]), begin, accented.end())
             return accented.end()
@@ -272,6 +316,8 @@ class _Reader:
         if cited and name in tex_commands.MARGIN:
             return self._enter(opening, self.builder.add)
         note = _note_text(self.text[opening + 1 : close])
+        if name == "hiddennote" and (cited or len(note.split()) > _MAX_HIDDEN_WORDS):
+            return close + 1
         if asks_for_citation(note) or cited:
             self.builder.block.mark(begin, close + 1, [], note)
         return close + 1
@@ -298,19 +344,36 @@ class _Reader:
     def _add_citations(self, block: Block) -> None:
         self.builder.add_citations(block)
 
-    def _end_heading(self, block: Block) -> None:
-        self.builder.section = (
-            without_marks(block.readable()) or self.builder.section
-        )  # \ackname and similar macros have no text here
-        self._heading = self._heading or self.builder.section
+    def _end_heading(self, block: Block, name: str) -> None:
+        heading = without_marks(block.readable())
+        level = tex_commands.LEVELS.get(name, 0)
+        if (
+            self._in_abstract and level > self._abstract_level and continues_abstract(heading)
+        ):  # a part of a structured abstract
+            self._add_citations(block)
+            return
+        self._abstract_level = level
+        self.builder.section = heading or self.builder.section  # \ackname and similar macros have no text here
+        # "Zusammenfassung" is the abstract at the beginning, and a conclusion at the end.
+        self._in_abstract = not self._in_body and is_abstract(heading)
+        if heading and not self._in_abstract and not is_uncited_section(heading):
+            self._in_body = True
+            if self._first_heading is None:
+                self._first_heading = heading
         self._add_citations(block)
+
+    def _end_part(self, block: Block, section: str) -> None:
+        """End the argument of a command such as ``\\funding``; `section` is what it is in."""
+        self.builder.add(block)
+        self.builder.section = section
 
     def _end_title(self, block: Block) -> None:
         self.builder.draft.title = self.builder.draft.title or without_marks(block.readable())
         self._add_citations(block)
 
     def _end_abstract(self, block: Block) -> None:
-        if text := without_marks(block.readable()):
+        text = without_marks(block.readable())
+        if text and part_begun(text) != "lists":  # keywords
             self._abstract.append(text)
         self._add_citations(block)
 
@@ -320,7 +383,10 @@ class _Reader:
 
     def _close(self) -> None:
         """End a paragraph; inside a separate span only where that is running text."""
-        if not self._frames or not self.builder.block.citations_only:
+        if not self._frames and self._in_abstract:
+            block, self.builder.block = self.builder.block, Block()
+            self._end_abstract(block)
+        elif not self._frames or not self.builder.block.citations_only:
             self.builder.end_paragraph()
         else:
             self.builder.block.write(" ", 0, 0)
@@ -342,11 +408,16 @@ class _Reader:
         if tex_commands.ACKNOWLEDGEMENTS.fullmatch(name):
             self._begin_acknowledgements()
             return at
+        if part_of_command(name) and name not in tex_commands.UNREAD:
+            section = self.builder.section
+            self._close()
+            self.builder.section = name
+            return self._read_separately(at, close, lambda block: self._end_part(block, section), citations_only=False)
         if name in tex_commands.UNREAD:
             if name == "thebibliography":
                 tex_front.read_items(self.builder.draft, self.source, at, close)
             return close
-        if name == "abstract":
+        if name == "abstract" or is_abstract(name):
             self._close()
             return self._read_separately(at, close, self._end_abstract, citations_only=True)
         if separate:
@@ -362,27 +433,30 @@ class _Reader:
         at = bisect_left(self._blank_lines, end)
         if at < len(self._blank_lines):
             limit = min(limit, self._blank_lines[at])
-        close = end
-        while True:
-            close = self.text.find(closing, close, limit)
-            if close < 0:
-                if closing in "$$":
-                    self.builder.block.write("$", begin, end)
-                return end
-            if self.text[close - 1] != "\\" or closing[0] == "\\":
-                break
-            close += 1
-        inside = self.text[end:close]
-        if _CITATION_INSIDE.search(inside):
+        close = self._formula_end(closing, end, limit)
+        if close < 0:
+            if closing in "$$":
+                self.builder.block.write("$", begin, end)
+            return end
+        if self._has_citation(end, close):
             if closing in ("$$", "\\]"):
                 return self._read_separately(end, close, self._add_citations, citations_only=True)
             self._skipped_dollars.add(close)  # a superscript citation, as in $^{\cite{a}}$, is read as text
-            return end + len(inside) - len(inside.lstrip(" ^"))
+            raised = _RAISED.match(self.text, end, close)
+            return raised.end() if raised else end
         if closing in ("$", "\\)"):
-            self.builder.block.write(to_text(inside), begin, close + len(closing))
+            self.builder.block.write(to_text(self.text[end:close]), begin, close + len(closing))
         else:
             self._end_sentence(end, close)
         return close + len(closing)
+
+    def _formula_end(self, closing: str, begin: int, limit: int) -> int:
+        """The offset of the sign that closes a formula; -1 where there is none before `limit`."""
+        if closing not in self._formula_ends:
+            self._formula_ends[closing] = [match.start() for match in _FORMULA_ENDS[closing].finditer(self.text)]
+        ends = self._formula_ends[closing]
+        at = bisect_left(ends, begin)
+        return ends[at] if at < len(ends) and ends[at] + len(closing) <= limit else -1
 
     def _end_sentence(self, begin: int, end: int) -> None:
         """End the sentence where a displayed formula ends with a full stop."""
@@ -401,13 +475,34 @@ class _Reader:
             elif name == "title":
                 at = self._brackets.options(command.end())
                 if (close := self._brackets.braces.get(at, -1)) > 0:
-                    self.builder.draft.title = self.builder.draft.title or tex_front.plain_text(self.text[at + 1 : close])
+                    self.builder.draft.title = self.builder.draft.title or self._plain_text(self.text[at + 1 : close])
             elif name == "abstract":
                 self._abstract += filter(
                     None, [tex_front.plain_text(self._brackets.inside(self._brackets.options(command.end())))]
                 )
             else:
                 self.resources += _keys_of(self._brackets.inside(self._brackets.options(command.end())))
+
+    def _plain_text(self, inside: str) -> str:
+        """The text of an argument of the front matter, with babel's shorthands where they are in force."""
+        if self._token is _GERMAN_TOKEN:
+            inside = _SHORTHAND.sub(lambda match: _SHORTHANDS[match[1]], inside)
+        return tex_front.plain_text(inside)
+
+    def _other_title(self, begin: int) -> str:
+        """The title of a document without ``\\title``: a macro, large letters, the title of the PDF, or the first heading."""
+        if title := self._plain_text(self._title_macro):
+            return title
+        first = _FIRST_HEADING.search(self.text, begin)
+        if title := tex_front.displayed_title(self.text, begin, first.start() if first else len(self.text)):
+            return title
+        if (pdf := tex_front.PDF_TITLE.search(self.text)) and (title := self._plain_text(self._brackets.inside(pdf.end()))):
+            return title
+        return self._first_heading if self._first_heading and is_title(self._first_heading) else ""
+
+    def _is_argument(self, at: int) -> bool:
+        """Whether an argument in braces begins at `at`, after options."""
+        return self._brackets.braces.get(self._brackets.options(at), -1) > 0
 
     def _authors(self, at: int) -> int:
         at = self._brackets.options(at)

@@ -20,6 +20,7 @@ from citewell.draft.accept import Choice, enclosing_macro, with_citations
 from citewell.draft.audit import Finding
 from citewell.draft.entries import assign_keys, with_entries
 from citewell.draft.files import DraftSource, decode, read_bytes
+from citewell.draft.overview import Overview
 from citewell.draft.patch import Change, Patch
 from citewell.draft.queries import DraftQuery, draft_queries
 from citewell.draft.reports import Report
@@ -36,8 +37,8 @@ from citewell.progress import SILENT, Progress
 _ACCEPT = re.compile(r"(\d+)(?:#(\d+)|=(.+))?", re.DOTALL)
 _NO_GAP = "no gap; mark the places where a citation is missing with [?]"
 _NOTHING_TO_SUGGEST = {
-    "": "no title and no text; put the title on the first line and the text below it",
-    "global": "no title and no text; put the title on the first line and the text below it",
+    "": "no title and no text; put the title on the first line, then an empty line and the text",
+    "global": "no title and no text; put the title on the first line, then an empty line and the text",
     "local": _NO_GAP,
     "paragraph": "no paragraph without citations; use --task global for the whole draft or --task local for gaps",
 }
@@ -114,6 +115,11 @@ class Manuscript:
         known = f" ({len(self.known)} in the library)" if self.library is not None else ""
         counts = (_count(len(draft.paragraphs), "paragraph"), _count(len(draft.gaps), "gap"))
         return f"<Manuscript {name}: {draft.format}, {', '.join(counts)}, {_count(len(self.cited), 'cited work')}{known}>"
+
+    @cached_property
+    def overview(self) -> Overview:
+        """What was read: title, abstract, languages, and the number of words, sentences, citations, gaps and entries."""
+        return Overview.of(self.draft)
 
     # -- what the draft cites --------------------------------------------------------------------------------------------
 
@@ -203,7 +209,7 @@ class Manuscript:
     ) -> Report:
         """The audit as a report, with `k` suggested papers for each uncited claim; pipeline None leaves suggestions out."""
         findings = self.audit(only, threshold)
-        notes = auditing.unchecked(self.draft)
+        notes = auditing.unchecked(self.draft, only)
         claims = [finding for finding in findings if finding.kind == "uncited-claim"]
         if pipeline is not None and claims and self.library is not None and len(self.library):
             ranker = as_pipeline(pipeline)
@@ -212,7 +218,8 @@ class Manuscript:
                 results = ranker.suggest(self.library, query, k)
                 finding.suggestions = list(results)
                 notes += [note for note in results.notes if note not in notes]
-        return Report(str(self.path or ""), self.draft, findings, notes)
+        judged = auditing.judged_sentences(self.draft) if not only or "uncited-claim" in only else None
+        return Report(str(self.path or ""), self.draft, findings, notes, judged)
 
     # -- patches ---------------------------------------------------------------------------------------------------------
 

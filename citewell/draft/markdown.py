@@ -8,6 +8,7 @@ are not running text; a comment that asks for a citation is a gap.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from citewell.draft import front_matter, tex_commands
@@ -16,6 +17,7 @@ from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import DraftSource, Folder
 from citewell.draft.gaps import GAP, asks_for_citation, bracket_note, is_key
 from citewell.draft.plain import copy_with_gaps
+from citewell.draft.sections import continues_abstract, is_abstract, is_title, is_uncited_section, part_begun
 from citewell.draft.source_text import MappedText, SourceText, concatenate
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
@@ -56,7 +58,7 @@ _CROSS_REFERENCE = re.compile(
 _TOKEN = re.compile(
     rf"""(?P<hidden>\x00+)
       | (?P<gap>(?i:{GAP.pattern.replace(" ", "[ ]")}))
-      | <!--(?P<comment>.{{0,2000}}?)-->
+      | (?P<comment><!--)
       | (?P<ticks>(?<!`)`{{1,9}}+)(?!`)(?P<code>[^`].{{0,500}}?)(?P=ticks)(?!`)
       | \\(?P<name>[A-Za-z]+)\*?(?P<arguments>(?:\[[^\[\]]{{0,300}}\]){{0,2}}(?:\{{[^{{}}]{{0,2000}}\}})?)
       | \\@ref\([^()\s]{{1,100}}\)
@@ -81,7 +83,10 @@ _BRACKET = re.compile(r"\\.|[\[\]]|\n[ \t\r]*\n")
 _ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
 _SUMMARY = re.compile(r"summary", re.IGNORECASE)
 """The abstract of some journals, which is also part of the text."""
+_SECTION_LEVEL = 2
+"""Headings below this level do not begin the body; some authors write their names as such."""
 _MAX_BRACKET = 3000
+_MAX_COMMENT = 2000
 PRIORITY = 20
 SUFFIXES = (".md", ".qmd", ".rmd", ".markdown")
 
@@ -138,6 +143,8 @@ def _with_includes(text: str, start: int, folder: Folder) -> SourceText:
         paragraph_break = whole.substitute(*match.span(), "\n\n")
         pieces += [whole.cut(at, match.start()), paragraph_break, MappedText.of(opened[1], len(names) - 1), paragraph_break]
         at = match.end()
+    if not pieces:
+        return SourceText.of(text)
     joined = concatenate([*pieces, whole.cut(at, len(text))])
     return SourceText(joined.text, joined.files, joined.begins, joined.ends, names, sources)
 
@@ -162,7 +169,10 @@ class _Reader:
         self.builder = DraftBuilder(source, draft)
         self.text = _masked(source.text)
         self._brackets = _brackets(self.text)
-        self._in_abstract = self._in_summary = False
+        self._keys = _keys(self.text)
+        self._comment_ends = [match.end() for match in re.finditer("-->", self.text)]
+        self._in_abstract = self._in_summary = self._in_body = False
+        self._abstract_level = 0
         self._abstract: list[str] = []
 
     def read_citations(self, begin: int, end: int) -> None:
@@ -180,8 +190,13 @@ class _Reader:
             self.builder.block = Block(citations_only=kind == "table" or self._in_abstract)
             for first, last in self._lines(begin, end) if kind != "text" else [(begin, end)]:
                 self.inline(first, last)
-            if self._in_abstract or self._in_summary:
-                self._abstract.append(without_marks(self.builder.block.readable()))
+            text = without_marks(self.builder.block.readable())
+            if is_uncited_section(text):  # a name in bold type in place of a heading, such as **Keywords**
+                self.builder.section = text
+                self._in_abstract = self._in_summary = False
+                self.builder.block.citations_only = True
+            elif (self._in_abstract or self._in_summary) and part_begun(text) != "lists":
+                self._abstract.append(text)
             self.builder.end_paragraph()
         self.builder.block = Block()
         draft = self.builder.draft
@@ -248,12 +263,26 @@ class _Reader:
         first = not self.builder.draft.title and not self.builder.section and not self._in_abstract
         self.builder.end_paragraph()
         self.builder.block = Block()
-        self._in_abstract = bool(_ABSTRACT.fullmatch(text)) and not self.builder.draft.abstract
-        self._in_summary = bool(_SUMMARY.fullmatch(text)) and not self.builder.draft.abstract
-        if first and not self._in_abstract:
+        level = self._level(begin, end)
+        if (self._in_abstract or self._in_summary) and level > self._abstract_level and continues_abstract(text):
+            return  # a part of a structured abstract
+        self._abstract_level = level
+        # "Summary" and "Zusammenfassung" are the abstract at the beginning, and a conclusion at the end.
+        announced = (
+            is_abstract(text) and not self.builder.draft.abstract and (not self._in_body or bool(_ABSTRACT.fullmatch(text)))
+        )
+        self._in_summary = announced and bool(_SUMMARY.fullmatch(text))
+        self._in_abstract = announced and not self._in_summary
+        if first and is_title(text):
             self.builder.draft.title = text
         elif not self._in_abstract:
             self.builder.section = text
+            self._in_body = self._in_body or (level <= _SECTION_LEVEL and not is_uncited_section(text))
+
+    def _level(self, begin: int, end: int) -> int:
+        """The level of the heading with this content, 1 for the highest."""
+        signs = self.text[self.text.rfind("\n", 0, begin) + 1 : begin].count("#")
+        return signs or (1 if self.text[end : end + 4].lstrip().startswith("=") else 2)
 
     def inline(self, begin: int, end: int, depth: int = 0) -> None:
         """Write a span of text into the current block."""
@@ -269,7 +298,7 @@ class _Reader:
         if match["gap"] and not _is_link(match[0], self.text[after : after + 1]):
             block.mark(begin, after, [], bracket_note(match[0]))
         elif match["comment"]:
-            block.mark(begin, after, [], match["comment"])
+            return self._comment(begin, after, end)
         elif match["code"] and not match["code"].startswith("r "):
             block.copy(match["code"], match.start("code"))
         elif match["name"]:
@@ -289,6 +318,16 @@ class _Reader:
             copy_with_gaps(block, self.source, begin, after)
         return after
 
+    def _comment(self, begin: int, after: int, end: int) -> int:
+        """A comment that asks for a citation; all others are hidden already."""
+        at = bisect_left(self._comment_ends, after + len("-->"))
+        close = self._comment_ends[at] if at < len(self._comment_ends) else end + 1
+        if close > min(end, after + _MAX_COMMENT):
+            self.builder.block.copy("<!--", begin)
+            return after
+        self.builder.block.mark(begin, close, [], self.text[after : close - len("-->")])
+        return close
+
     def _latex(self, match: re.Match[str]) -> None:
         """A LaTeX command in Markdown: a citation, a gap or text."""
         name, inside = match["name"], match["arguments"].rpartition("{")[2].removesuffix("}")
@@ -307,20 +346,25 @@ class _Reader:
         block = self.builder.block
         if close > 0:
             further = _FURTHER.match(self.text, close + 1, end)
-            keys = [] if further and further[0][0] == "(" else list(_CITED.finditer(self.text, begin + 1, close + 1))
-            keys = [key for key in keys if not _CROSS_REFERENCE.match(key["braced"] or key["key"] or "")]
+            keys = [] if further and further[0][0] == "(" else self._keys_between(begin + 1, close + 1)
             if keys:
-                named = [key["braced"] or key["key"] or "" for key in keys]
-                block.mark(begin, close + 1, [name for name in named if is_key(name)])
-                for key, name in zip(keys, named, strict=True):
-                    if not is_key(name) and any(map(is_key, named)):  # a gap next to keys, as in [@one; @?]
-                        block.mark(*key.span(), [])
+                named = [name for _, _, name in keys if is_key(name)]
+                block.mark(begin, close + 1, named)
+                for first, last, name in keys:
+                    if not is_key(name) and named:  # a gap next to keys, as in [@one; @?]
+                        block.mark(first, last, [])
                 return close + 1
             if further and depth < 4:
                 self.inline(begin + 1, close, depth + 1)
                 return further.end()
         block.copy("[", begin)
         return begin + 1
+
+    def _keys_between(self, begin: int, end: int) -> list[tuple[int, int, str]]:
+        """The span and the name of each citation key between two offsets."""
+        first = bisect_left(self._keys, (begin,))
+        last = bisect_left(self._keys, (end,))
+        return [key for key in self._keys[first:last] if key[1] <= end]
 
     def _closing(self, at: int, end: int) -> int:
         """The offset of the closing bracket; -1 where there is none before `end` or nearby."""
@@ -359,22 +403,39 @@ def _brackets(text: str) -> dict[int, int]:
     return pairs
 
 
+def _keys(text: str) -> list[tuple[int, int, str]]:
+    """The span and the name of each citation key of a text; a missing one is empty. Cross-references are left out."""
+    keys = []
+    for match in _CITED.finditer(text):
+        name = match["braced"] or match["key"] or ""
+        if not _CROSS_REFERENCE.match(name):
+            keys.append((*match.span(), name))
+    return keys
+
+
 def _masked(text: str) -> str:
     """`text` with NUL characters in place of what is not running text; length and lines stay the same."""
     pieces, last, at = [], 0, 0
-    without_end: set[str] = set()
+    shortest_open: dict[str, int] = {}
     while match := _HIDDEN.search(text, at):
         begin, at = match.span()
-        if match[0] in without_end:
+        kind, size = _hidden_kind(match)
+        if size >= shortest_open.get(kind, size + 1):
             continue
         if (end := _hidden_end(text, match)) < 0:
-            without_end.add(match[0])
+            shortest_open[kind] = size
             continue
         if not (match["comment"] and asks_for_citation(text[at:end])):
             pieces += [text[last:begin], _VISIBLE.sub("\x00", text[begin:end])]
             last = end
         at = end
     return "".join([*pieces, text[last:]])
+
+
+def _hidden_kind(match: re.Match[str]) -> tuple[str, int]:
+    """What closes a hidden part, and how long that has to be: a fence of four signs is not closed by one of three."""
+    fence = match["fence"] or ""
+    return (fence[0], len(fence)) if fence else (match["env"] or match["comment"] or match["math"] or "link", 0)
 
 
 def _hidden_end(text: str, match: re.Match[str]) -> int:

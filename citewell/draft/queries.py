@@ -6,12 +6,12 @@ citation. The papers that the draft cites influence the ranking and are not sugg
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from citewell.draft.builder import without_marks
 from citewell.draft.gaps import named_work
+from citewell.draft.sections import is_uncited
 from citewell.papers import TARGET_MARK, Citation, Draft, Paragraph, Place, Query
 
 TASKS = ("global", "local", "paragraph")
@@ -19,12 +19,6 @@ _MIN_TOPIC_WORDS = 6
 """A shorter first sentence, such as "See below.", is not a topic sentence."""
 _SENTENCE_ENDS = '.?!:)"”’'
 """The last character of a sentence; headings and addresses end in others."""
-_UNCITED_SECTION = re.compile(
-    r"\W*(?:\d[\d.]*\s*)?(?:acknowledge?ments?|references|bibliography|(?:author|credit) .*(?:contributions?|statement)"
-    r"|funding|(?:data|code|software) (?:and code )?availab\w+.*|(?:competing|conflicts? of) interests?.*|declarations?"
-    r"|appendix|supplement\w*|abbreviations|keywords)\W*",
-    re.IGNORECASE,
-)
 _OPENING_WORDS = 250
 """Length of the opening that stands in for a missing abstract."""
 
@@ -77,12 +71,7 @@ def needs_citations(paragraph: Paragraph) -> bool:
         return False
     topic = paragraph.sentences[0].text
     is_topic = len(topic.split()) >= _MIN_TOPIC_WORDS and topic[-1] in _SENTENCE_ENDS
-    return is_topic and not is_uncited_section(paragraph.section)
-
-
-def is_uncited_section(heading: str) -> bool:
-    """Whether a section has no citations by convention: acknowledgements, references, funding and similar."""
-    return bool(_UNCITED_SECTION.fullmatch(heading))
+    return is_topic and not is_uncited(paragraph)
 
 
 def abstract_or_opening(draft: Draft) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from citewell import __version__, serialize
 from citewell.draft.audit import DESCRIPTIONS, KINDS, LEVELS, Finding
+from citewell.draft.overview import Overview
 from citewell.papers import Draft, Place
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -26,6 +28,13 @@ class Report:
     findings: list[Finding]
     notes: list[str] = field(default_factory=list)
     """What could not be checked, and what the library lacks for better suggestions."""
+    judged: int | None = None
+    """How many sentences the model judged; None where uncited claims were not looked for."""
+
+    @cached_property
+    def overview(self) -> Overview:
+        """What was read: title, abstract, languages, and the number of words, sentences, citations, gaps and entries."""
+        return Overview.of(self.draft)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -40,6 +49,8 @@ class Report:
         """What ``citewell check --json`` prints."""
         return {
             "draft": self.path,
+            "read": self.overview.to_json(),
+            "judged": self.judged,
             "counts": self.counts,
             "findings": [self._finding(finding) for finding in self.findings],
             "notes": self.notes,
@@ -67,16 +78,25 @@ class Report:
         lines = [
             f"{self.file(each.place)}:{each.place.line}: {each.level}: {each.message} [{each.kind}]" for each in self.findings
         ]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes), summary([self])])
+        notes = (f"note: {note}" for note in self.notes)
+        return "\n".join([*self.overview.lines(), *lines, *notes, summary([self])])
 
 
-def summary(reports: Iterable[Report]) -> str:
-    """The number of findings of each level, in one line."""
+def summary(reports: Sequence[Report]) -> str:
+    """The number of findings of each level, in one line; without findings also what they were looked for in."""
     levels = [finding.level for report in reports for finding in report.findings]
     counts = {level: levels.count(level) for level in reversed(LEVELS)}
-    return (
-        ", ".join(f"{count} {level}{'s' if count != 1 else ''}" for level, count in counts.items()) if levels else "no findings"
-    )
+    if levels:
+        return ", ".join(f"{count} {level}{'s' if count != 1 else ''}" for level, count in counts.items())
+    sentences = sum(report.overview.sentences for report in reports)
+    gaps = sum(report.overview.gaps for report in reports)
+    if not sentences:
+        return "no findings: no running text was found"
+    read = f"no findings in {sentences:,} sentence{'s' if sentences != 1 else ''}"
+    unjudged = sum(report.overview.sentences - report.judged for report in reports if report.judged is not None)
+    if unjudged:
+        read += f", {unjudged:,} of which are not in English and were not judged"
+    return f"{read}; {gaps} gap{' is' if gaps == 1 else 's are'} still open (citewell suggest fills them)" if gaps else read
 
 
 def sarif(reports: Iterable[Report]) -> dict[str, Any]:

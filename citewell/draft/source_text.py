@@ -33,12 +33,14 @@ class SourceText:
     ends: Offsets
     names: list[str]
     sources: dict[str, str]
+    unchanged: bool = False
+    """Whether it is one file as it is, so that offsets in both are the same."""
 
     @classmethod
     def of(cls, text: str, name: str = "") -> SourceText:
         """One file, unchanged."""
         offsets = np.arange(len(text) + 1, dtype=np.int32)
-        return cls(text, np.zeros(len(text), np.int32), offsets[:-1], offsets[1:], [name], {name: text})
+        return cls(text, np.zeros(len(text), np.int32), offsets[:-1], offsets[1:], [name], {name: text}, True)
 
     def place(self, begin: int, end: int) -> Place:
         """Where ``text[begin:end]`` is in the sources; parts in another file than the first character's are left out."""
@@ -49,6 +51,8 @@ class SourceText:
             at = min(begin - has_previous, len(self.text) - 1)
             name, offset = self.names[self.files[at]], int(self.ends[at] if has_previous else self.begins[at])
             return Place(name, offset, offset, self._line(name, offset))
+        if self.unchanged:
+            return Place(self.names[0], begin, end, self._line(self.names[0], begin))
         file = self.files[begin]
         span = slice(begin, end)
         same_file = self.files[span] == file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from citewell.draft.tex_expand import braces
 
@@ -10,6 +11,7 @@ BLANK_LINE = re.compile(r"\n[ \t\r]*\n")
 _SPACE = re.compile(r"\s*")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\\\n]{1,60})\}")
 _MAX_OPTION = 600
+_STOP = {sign: re.compile(rf"\\.|[{{{re.escape(sign)}]|\n[ \t\r]*\n", re.DOTALL) for sign in "]>)"}
 
 
 class Brackets:
@@ -17,6 +19,7 @@ class Brackets:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._signs: dict[str, list[int]] = {}
         self.braces = braces(text)
         """For each opening brace, the offset of its closing brace."""
 
@@ -48,14 +51,23 @@ class Brackets:
     def closing(self, at: int, sign: str) -> int:
         """The offset of the closing bracket `sign` after `at`, skipping braces; -1 where there is none nearby."""
         last = min(len(self._text), at + _MAX_OPTION)
-        while at < last:
-            character = self._text[at]
-            if character == sign:
+        signs = self._closing_signs(sign)
+        if bisect_left(signs, at) == bisect_left(signs, last):
+            return -1
+        while match := _STOP[sign].search(self._text, at, last):
+            at = match.start()
+            if match[0] == sign:
                 return at
-            if character == "\n" and BLANK_LINE.match(self._text, at):
+            if match[0][0] == "\n":
                 return -1
-            at = self.braces.get(at, at) + 1 if character == "{" else at + (2 if character == "\\" else 1)
+            at = self.braces.get(at, at) + 1 if match[0] == "{" else match.end()
         return -1
+
+    def _closing_signs(self, sign: str) -> list[int]:
+        """The offsets of all closing brackets `sign`."""
+        if sign not in self._signs:
+            self._signs[sign] = [match.start() for match in re.finditer(re.escape(sign), self._text)]
+        return self._signs[sign]
 
     def after_space(self, at: int) -> int:
         """The end of the space at `at`, unless a paragraph ends in it."""

@@ -21,13 +21,15 @@ _GAP = re.compile(
 _PRINTED = frozenset(("Comment", "COMMENT"))
 """Comments of an algorithm, which are printed."""
 _NOTE = re.compile(
-    r"todo\w*|fixme|fxnote|fxwarning|fxerror|fxfatal|tbd|tk|missing(?:text)?|hltodo|comment|authornote|marginnote|marginpar"
+    r"todo\w*|hiddennote|fixme|fxnote|fxwarning|fxerror|fxfatal|tbd|tk|missing(?:text)?|hltodo|comment|authornote|marginnote|marginpar"
 )
 _TEXTUAL = re.compile(
     r"(?:[Cc]itet|[Tt]extcite|newcite|(?:short)?cite[AN]$|[Cc]iteauthor|citealt$|citeposs|possessivecite|[Ff]ullcite)"
 )
 
-HEADINGS = frozenset("part chapter section subsection subsubsection addchap addsec".split())
+LEVELS = {"part": 0, "chapter": 1, "addchap": 1, "section": 2, "addsec": 2, "subsection": 3, "subsubsection": 4}
+"""The level of each heading: the text of a section includes its subsections."""
+HEADINGS = frozenset(LEVELS)
 RUN_IN = frozenset(("paragraph", "subparagraph"))
 SEPARATE = frozenset("footnote footnotetext endnote sidenote caption captionof captionbox subcaption subcaptionbox".split())
 """Commands whose argument is a paragraph of its own."""
@@ -52,14 +54,17 @@ SKIPPED = {
             "institution city country titlerunning authorrunning shorttitle shortauthors corref cortext fntext tnotetext "
             "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
             "printbibheading tnoteref fnref subtitle altaffilmark tablenotemark arabic value journal received textsuperscript "
+            "pagenumbering selectlanguage KOMAoptions bookmarksetup markright setstretch loadglsentries "
             "textsubscript gdef cmidrule bibitem citestyle setcitestyle deleted st sout"
         ),
         2: (
             "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "
+            "addchaptertocentry markboth "
+            "acrodef newacro nomenclature pdfbookmark newglossaryentry DeclareAcronym acrodefplural "
             "rule hyperlink altaffiltext colorlet newlength crefname Crefname titleformat settopmatter "
             "defcitealias bibcite"
         ),
-        3: ("multirow"),
+        3: ("multirow newacronym newabbreviation longnewglossaryentry"),
     }.items()
     for name in names.split()
 }
@@ -90,7 +95,7 @@ MATH = frozenset(
         "equation align gather multline eqnarray math displaymath alignat flalign split dmath empheq IEEEeqnarray subequations"
     ).split()
 )
-UNREAD = frozenset("IEEEkeywords keyword keywords CCSXML thebibliography biblist".split())
+UNREAD = frozenset("acronym IEEEkeywords keyword keywords CCSXML thebibliography biblist".split())
 """Environments that are not read."""
 ARGUMENTS = {
     "tabular": 1,
@@ -111,6 +116,7 @@ ARGUMENTS = {
     "supertabular": 1,
     "subfigure": 1,
     "subtable": 1,
+    "otherlanguage": 1,
 }
 """Number of arguments after ``\\begin{...}``."""
 

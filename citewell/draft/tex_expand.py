@@ -46,7 +46,7 @@ _WORD = re.compile(r"\\(?:([A-Za-z@]+)|.)", re.DOTALL)
 _DEFINES = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand|newrobustcmd|renewrobustcmd)\*?"
     r"\s*+\{?\s*+\\([A-Za-z@]+)\s*+\}?\s*+"
-    r"(?:\[\s*+(\d)\s*+\]\s*+)?(?:\[([^\]\n]*)\]\s*+)?(?=\{)"
+    r"(?:\[\s*+(\d)\s*+\]\s*+)?(?:\[([^\]\n]{0,500})\]\s*+)?(?=\{)"
 )
 _DEF = re.compile(r"\\[gex]?def\s*+\\([A-Za-z@]+)\s*+((?:#\d)*)\s*+(?=\{)")
 _DOCUMENT_COMMAND = re.compile(
@@ -54,14 +54,27 @@ _DOCUMENT_COMMAND = re.compile(
     r"\{\s*+([mosO\s]*(?:\{[^{}]*\}[mosO\s]*)*)\}\s*+(?=\{)"
 )
 _LET = re.compile(r"\\let\s*+\\([A-Za-z@]+)\s*+=?\s*+(\\[A-Za-z@]+)")
-_INPUT = re.compile(r"\\(?:input|include|subfile|subfileinclude)(?![A-Za-z@])\s*+(?:\{([^{}\n]{1,300})\}|([^\s{}\\%]{1,300}))")
+_INPUT = re.compile(
+    r"\\(?:input|include|subfile|subfileinclude|loadglsentries)(?![A-Za-z@])\s*+(?:\{([^{}\n]{1,300})\}|([^\s{}\\%]{1,300}))"
+)
 _IMPORT = re.compile(r"\\(?:sub)?(?:import|includefrom|inputfrom)\s*+\{([^{}\n]{0,300})\}\s*+\{([^{}\n]{1,300})\}")
+_PACKAGES = re.compile(
+    r"\\(usepackage|RequirePackage(?:WithOptions)?|documentclass|LoadClass(?:WithOptions)?)\s*+"
+    r"(?:\[[^\[\]]{0,2000}\]\s*+)?\{([^{}]{1,1000})\}"
+)
+_RESOURCE = re.compile(r"\\(?:addbibresource|addglobalbib|bibliography)\s*+(?:\[[^\[\]]{0,300}\]\s*+)?\{([^{}]{1,300})\}")
 _PARAMETER = re.compile(r"##|#(\d)")
-_CITATION = re.compile(r"\\([A-Za-z@]+)\*?\s*(?:\[[^\]]*\]\s*)*\{([^{}]*)\}")
-_COLOUR = re.compile(r"\\(?:text|page|f)?color(?:box)?\s*(?:\[[^\]]*\])?\s*\{[^{}]*\}")
+_CITATION = re.compile(r"\\([A-Za-z@]++)\*?\s*+(?:\[[^\[\]]{0,300}\]\s*+)*+\{([^{}]*)\}")
+_COLOUR = re.compile(r"\\(?:text|page|f)?color(?:box)?\s*+(?:\[[^\[\]]{0,200}\])?\s*+\{[^{}]*\}")
 _PLAINLY = re.compile(r"\\[A-Za-z@]+\*?\s*|\\.|[{}]")
 _LABELLED = re.compile(r"[\[(<]?\s*([A-Z][\w .'-]{0,24}):\s*#1\s*[\])>]?")
 """The body of a macro for notes between co-authors, without colours: ``[JD: #1]``."""
+_BRACKETED = re.compile(r"\[\s*#1\s*\]|<+\s*#1\s*>+")
+"""The body of a macro for the author's own notes, without colours: ``[#1]``."""
+_TITLE_MACRO = re.compile(
+    r"(?:my|the|thesis|doc|document|paper|work|arbeit|diss)?(?:title|titel|titre|titulo|titolo|thema)(?:thesis|paper|work)?",
+    re.IGNORECASE,
+)
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
 
 
@@ -92,6 +105,9 @@ class _Expander:
     names: list[str] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
     macros: dict[str, _Macro] = field(default_factory=dict)
+    resources: list[str] = field(default_factory=list)
+    """The bibliographies that classes and packages next to the draft name."""
+    _packages: set[str] = field(default_factory=set)
     budget: int = _MAX_GROWTH
     """Characters that macros may still add."""
 
@@ -115,7 +131,13 @@ class _Expander:
             begin, end, replacement = command.start(), -1, None
             if (definition_end := self._defined(text, begin, pairs)) > 0:
                 end = definition_end
-            elif name in ("input", "include", "subfile", "subfileinclude") or "import" in name or name.endswith("from"):
+            elif package := _PACKAGES.match(text, begin):
+                self._load(package, depth)
+            elif (
+                name in ("input", "include", "subfile", "subfileinclude", "loadglsentries")
+                or "import" in name
+                or name.endswith("from")
+            ):
                 end, replacement = self._included(piece, begin, depth)
             elif name in self.macros:
                 end, replacement = self._called(piece, command, pairs, depth)
@@ -127,7 +149,24 @@ class _Expander:
         done.append(piece.cut(last, len(text)))
         return concatenate(done)
 
-    def _defined(self, text: str, begin: int, pairs: dict[int, int]) -> int:
+    def _load(self, packages: re.Match[str], depth: int) -> None:
+        """Read the classes and packages next to the draft: the bibliographies that they name and the macros they define."""
+        suffix = ".cls" if packages[1].startswith(("documentclass", "LoadClass")) else ".sty"
+        for name in packages[2].split(","):
+            full_name = f"{name.strip()}{suffix}"
+            if depth >= _MAX_DEPTH or full_name in self._packages:
+                continue
+            self._packages.add(full_name)
+            text = _without_hidden(MappedText.of(self.folder.package(full_name), 0)).text
+            pairs = braces(text)
+            self.resources += [each.strip() for match in _RESOURCE.finditer(text) for each in match[1].split(",")]
+            for command in _WORD.finditer(text):
+                if further := _PACKAGES.match(text, command.start()):
+                    self._load(further, depth + 1)
+                elif command[1] and "@" not in command[1]:
+                    self._defined(text, command.start(), pairs, of_package=True)
+
+    def _defined(self, text: str, begin: int, pairs: dict[int, int], of_package: bool = False) -> int:
         """Store the macro that is defined here; returns the end of its definition, or -1 where there is none."""
         optional: list[str | None] = []
         if match := _DEFINES.match(text, begin):
@@ -142,17 +181,21 @@ class _Expander:
             if "s" in letters or any(letter != "m" for letter in letters[leading:]):
                 return -1
             optional, count = list(kinds[:leading]), len(letters)
-        elif match := _LET.match(text, begin):
+        elif (match := _LET.match(text, begin)) and not of_package:
             self._learn(match[1], _Macro(match[2], [], 0))
             return match.end()
         if not match or (close := pairs.get(match.end(), -1)) < 0:
             return -1
-        self._learn(match[1], _Macro(text[match.end() + 1 : close], optional, max(0, count - len(optional))))
+        body = text[match.end() + 1 : close]
+        if not of_package or "@" not in match[1] + body:  # what a package does inside is not for readers
+            self._learn(match[1], _Macro(body, optional, max(0, count - len(optional))))
         return close + 1
 
     def _learn(self, name: str, macro: _Macro) -> None:
         if label := _label(macro):
             macro = _Macro(r"\citationneeded{#1}" if asks_for_citation(label) else r"\todo{#1}", [], 1)
+        elif macro.mandatory == 1 and not macro.optional and not macro.body.strip():
+            macro = _Macro(r"\hiddennote{#1}", [], 1)  # notes that are switched off
         if not self.is_known(name) or _hides_keys(name, macro):
             self.macros[name] = macro
 
@@ -214,10 +257,13 @@ class _Expander:
 
 
 def _label(macro: _Macro) -> str:
-    """The label of a macro that prints its argument in colour, as co-authors use for notes; empty for other macros."""
+    """The label of a macro that prints its argument in colour and brackets, as authors use for notes; empty for others."""
     if macro.optional or macro.mandatory != 1 or not _COLOUR.search(macro.body):
         return ""
-    match = _LABELLED.fullmatch(_PLAINLY.sub("", _COLOUR.sub("", macro.body)).strip())
+    written = _PLAINLY.sub("", _COLOUR.sub("", macro.body)).strip()
+    if _BRACKETED.fullmatch(written):
+        return "note"
+    match = _LABELLED.fullmatch(written)
     return match[1] if match else ""
 
 
@@ -232,11 +278,28 @@ def _hides_keys(name: str, macro: _Macro) -> bool:
     return bool(keys) and (macro.mandatory != 1 or keys != [last])
 
 
-def expand(text: str, folder: Folder, is_known: Callable[[str], bool]) -> SourceText:
-    """A LaTeX document with the files that it includes and its macros expanded, as one text."""
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """A LaTeX document as one text, and what its preamble and its packages say besides."""
+
+    source: SourceText
+    title: str
+    """The body of a macro that is named like a title, as theses use; empty where there is none."""
+    resources: list[str]
+    """The bibliographies that classes and packages next to the draft name."""
+
+
+def expand(text: str, folder: Folder, is_known: Callable[[str], bool]) -> Expansion:
+    """A LaTeX document with the files that it includes and its macros expanded."""
     expander = _Expander(folder, is_known)
     whole = expander.file("", text, 0)
-    return SourceText(whole.text, whole.files, whole.begins, whole.ends, expander.names, expander.sources)
+    source = SourceText(whole.text, whole.files, whole.begins, whole.ends, expander.names, expander.sources)
+    titles = (
+        macro.body
+        for name, macro in expander.macros.items()
+        if not macro.optional and not macro.mandatory and _TITLE_MACRO.fullmatch(name)
+    )
+    return Expansion(source, next((each for each in titles if len(each.split()) > 1), ""), expander.resources)
 
 
 def _without_hidden(piece: MappedText) -> MappedText:

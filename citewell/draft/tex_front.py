@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
+from citewell.draft.sections import is_title
 from citewell.draft.source_text import SourceText
 from citewell.draft.tex_expand import braces
 from citewell.identifiers import canonical, recognise
@@ -15,10 +17,19 @@ from citewell.text.names import parse_all
 COMMAND = re.compile(r"\\(title|author|abstract|bibliography|addbibresource|addglobalbib)(?![A-Za-z@])")
 """The commands that are read in a preamble."""
 
+_SIZES = ("large", "Large", "LARGE", "huge", "Huge", "HUGE")
+_LARGE = re.compile(r"\\(large|Large|LARGE|huge|Huge|HUGE)(?![A-Za-z@])")
+_DISPLAY_END = re.compile(
+    r"\n[ \t\r]*\n|\\par(?![A-Za-z@])|\\end\s*\{|\\\\\s*\[|\\(?:large|Large|LARGE|huge|Huge|HUGE|normalsize|small)(?![A-Za-z@])"
+    r"|\}\s*(?:\n|\\\\|\})"
+)
+_MAX_DISPLAYED = 1000
+_MIN_TITLE_WORDS, _MAX_TITLE_WORDS = 3, 40
+PDF_TITLE = re.compile(r"\bpdftitle\s*=\s*(?=\{)")
 _ANNOTATIONS = re.compile(
     r"\\(?:thanks|footnote|footnotemark|inst|textsuperscript|email|orcid|orcidlink|orcidID|affiliation|IEEEauthorblockA|corref|fnref"
     r"|altaffilmark|altaffiltext|stepcounter|refstepcounter|arabic|label|ref|authornote|IEEEmembership|href|url|texttt"
-    r"|vspace|hspace)(?![A-Za-z@])\s*(?:\[[^\]]*\])?\s*(?:\{(?:[^{}]|\{[^{}]*\})*\})?"
+    r"|vspace|hspace)(?![A-Za-z@])\s*+(?:\[[^\[\]]{0,300}\])?\s*+(?:\{(?:[^{}]++|\{[^{}]*+\})*+\})?"
 )
 _FORMULA = re.compile(r"\$[^$]*\$")
 _NEXT = re.compile(r"\\(?:and|And|AND)(?![A-Za-z])|\\quad|\\qquad|,|;|\band\b|&")
@@ -43,9 +54,20 @@ def plain_text(inside: str) -> str:
     return to_text(_ANNOTATIONS.sub(lambda match: match[0] if match[0].startswith("\\texttt") else " ", inside))
 
 
+def displayed_title(text: str, begin: int, end: int) -> str:
+    """The title that is typed in large letters before the text, as on the title page of a thesis; empty where there is none."""
+    candidates = []
+    for match in _LARGE.finditer(text, begin, end):
+        last = _DISPLAY_END.search(text, match.end(), min(end, match.end() + _MAX_DISPLAYED))
+        title = plain_text(text[match.end() : last.start()]) if last else ""
+        if _MIN_TITLE_WORDS <= len(title.split()) <= _MAX_TITLE_WORDS and is_title(title):
+            candidates.append((_SIZES.index(match[1]), len(title.split()), title))
+    return max(candidates, default=(0, 0, ""))[2]
+
+
 def people(inside: str) -> list[str]:
     """The names in an ``\\author``; affiliations are on further lines."""
-    inside = _FORMULA.sub(" ", _ANNOTATIONS.sub(" ", inside))
+    inside = _FORMULA.sub(" ", _ANNOTATIONS.sub(" ", unescape(inside)))
     names = []
     for chunk in re.split(r"\\(?:and|And|AND)(?![A-Za-z])|\\IEEEauthorblockN", inside):
         lines = [line for line in _LINE.split(chunk) if to_text(line).strip(" ,")]

@@ -164,11 +164,51 @@ class Finding(BaseModel):
     end: int
 
 
+class DraftOverview(BaseModel):
+    """What was read of a draft."""
+
+    model_config = example(
+        format="text",
+        title="Counting boats",
+        abstract="",
+        words=6,
+        sentences=1,
+        citations=0,
+        cited_works=0,
+        gaps=1,
+        bibliography=0,
+        languages={"en": 1},
+    )
+    format: str
+    title: str
+    abstract: str
+    words: int
+    sentences: int
+    citations: int
+    cited_works: int
+    gaps: int
+    bibliography: int
+    languages: dict[str, int] = Field(description="The number of paragraphs in each language.")
+
+
 class Findings(BaseModel):
     """The output of ``citewell check --json``."""
 
     model_config = example(
         draft="",
+        read={
+            "format": "text",
+            "title": "Counting boats",
+            "abstract": "",
+            "words": 6,
+            "sentences": 1,
+            "citations": 1,
+            "cited_works": 1,
+            "gaps": 0,
+            "bibliography": 0,
+            "languages": {"en": 1},
+        },
+        judged=1,
         counts={"uncited-claim": 0, "missing-key": 1, "duplicate-entry": 0, "disagrees": 0, "never-cited": 0},
         findings=[
             {
@@ -185,6 +225,8 @@ class Findings(BaseModel):
         notes=[],
     )
     draft: str
+    read: DraftOverview
+    judged: int | None = Field(description="How many sentences were judged; null where uncited claims were not looked for.")
     counts: dict[str, int]
     findings: list[Finding]
     notes: list[str] = Field(description="What could not be checked, and why.")

@@ -18,6 +18,9 @@ _SPACE_BEFORE_PUNCTUATION = re.compile(r"(\[[^][]*\]) ([.,;:)])")
 
 MAX_SIDE = 1000
 """A context has at most this many characters on either side of its mark."""
+MAX_CHARACTERS = 20_000_000
+"""Once the contexts of a text have this many characters, further ones are short: a damaged text can consist of citations."""
+_SHORT_SIDE = 100
 
 CitationSpan = tuple[int, int, list[Reference]]
 """Start and end of a citation in a paragraph, and the works that it cites."""
@@ -28,8 +31,17 @@ def mask_citations(text: str, spans: Sequence[CitationSpan]) -> str:
     return _PLACEHOLDER.sub(OTHER_MARK, _numbered(text, spans))
 
 
-def citation_contexts(text: str, spans: Sequence[CitationSpan], section: str = "", first_id: int = 0) -> list[Context]:
-    """One context per citation of the paragraph; their ids count up from `first_id`."""
+def citation_contexts(
+    text: str,
+    spans: Sequence[CitationSpan],
+    section: str = "",
+    first_id: int = 0,
+    max_characters: int = MAX_CHARACTERS,
+) -> list[Context]:
+    """One context per citation of the paragraph; their ids count up from `first_id`.
+
+    Once they have `max_characters` characters together, further ones are short.
+    """
     numbered = split_sentences(_numbered(text, spans))
     masked = ["", *(_PLACEHOLDER.sub(OTHER_MARK, sentence) for sentence in numbered), ""]
     contexts = []
@@ -39,7 +51,9 @@ def citation_contexts(text: str, spans: Sequence[CitationSpan], section: str = "
         for placeholder in _PLACEHOLDER.finditer(sentence):
             at += placeholder.start() - end
             end = placeholder.end()
-            window = f"{_left(before, citing, at)}{TARGET_MARK}{_right(citing, at + len(OTHER_MARK), after)}"
+            side = MAX_SIDE if max_characters > 0 else _SHORT_SIDE
+            window = f"{_left(before, citing, at, side)}{TARGET_MARK}{_right(citing, at + len(OTHER_MARK), after, side)}"
+            max_characters -= len(window)
             target = int(placeholder[1])
             contexts.append(Context(window.strip(), spans[target][2], section=section, id=str(first_id + target)))
             at += len(OTHER_MARK)
@@ -66,16 +80,16 @@ def shorten_context(text: str, width: int = 160, target: str = "[?]") -> str:
     return f"{'… ' if first else ''}{shown}{' …' if last < len(words) - 1 else ''}"
 
 
-def _left(before: str, sentence: str, at: int) -> str:
+def _left(before: str, sentence: str, at: int, side: int) -> str:
     """The text to the left of a mark. It is bounded because a "sentence" of a damaged text can contain thousands of marks."""
-    left = f"{before[-MAX_SIDE:]} {sentence[max(0, at - MAX_SIDE) : at]}"
-    return left if len(left) <= MAX_SIDE else left[-MAX_SIDE:].partition(" ")[2]
+    left = f"{before[-side:]} {sentence[max(0, at - side) : at]}"
+    return left if len(left) <= side else left[-side:].partition(" ")[2]
 
 
-def _right(sentence: str, at: int, after: str) -> str:
+def _right(sentence: str, at: int, after: str, side: int) -> str:
     """The text to the right of a mark, with the same bound."""
-    right = f"{sentence[at : at + MAX_SIDE]} {after[:MAX_SIDE]}"
-    return right if len(right) <= MAX_SIDE else right[:MAX_SIDE].rpartition(" ")[0]
+    right = f"{sentence[at : at + side]} {after[:side]}"
+    return right if len(right) <= side else right[:side].rpartition(" ")[0]
 
 
 def _numbered(text: str, spans: Sequence[CitationSpan]) -> str:

@@ -31,7 +31,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:al|e\.g|i\.e|cf|vs|etc|viz|Fig|Figs|Eq|Eqs|Sec|Sect|Tab|Ref|Refs|Dr|Prof|Mr|Mrs|Ms|St|No|Nos|Vol|pp|approx|resp|ca"
     r"|spp?|subsp|var|inc|Inc|Ltd|Co|Corp|Jr|Sr)|\b[A-Z])\.$"
 )
-_LEADER, _DOT = re.compile(r"(?:\.+\s+){5,}"), re.compile(r"\.+\s+")
+_LEADER, _DOT = re.compile(r"(?<!\.)(?:\.++\s++){5,}"), re.compile(r"\.+\s+")
 """The dots of a table of contents, longer than any ellipsis; each is a sentence of its own."""
 
 Span = tuple[int, int]

@@ -48,7 +48,8 @@ def test_people_read_where_what_and_what_to_cite(paper: Path, tiny: Library) -> 
     done = check(paper, "--library", tiny.folder)
     assert done.exit_code == 1
     lines = done.stdout.splitlines()
-    assert lines[0].startswith(
+    assert lines[0] == str(paper) and lines[1].startswith("  Title: ") and "bibliography entr" in lines[4]
+    assert lines[5].startswith(
         f"{paper.parent / 'chapters' / 'one, with comma.tex'}:2: warning: this sentence needs a citation"
     )
     assert any("1. Gulls as a source of error" in line for line in lines)

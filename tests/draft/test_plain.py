@@ -64,10 +64,49 @@ def test_unreadable_files_give_an_error(tmp_path: Path, content: bytes, says: st
 
 def test_items_are_paragraphs_and_a_list_of_references_is_its_section() -> None:
     draft = parse(
-        "Title\n\nAn abstract.\n\n- Boats float [?].\n  They do.\n- Gulls fly.\n\nReferences\n[1] Holt, M. Boats.\n", "text"
+        "Title\n\nAbstract\n\nAn abstract.\n\n- Boats float [?].\n  They do.\n- Gulls fly.\n\nReferences\n[1] Holt, M. Boats.",
+        "text",
     )
     assert [(each.section, each.text) for each in draft.paragraphs] == [
         ("", "- Boats float OTHERCIT. They do."),
         ("", "- Gulls fly."),
         ("References", "[1] Holt, M. Boats."),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Topic models [?] are old. Vectors came later [CITATION].",
+        "Topic models [?] are old. Vectors came later [CITATION].\n\nNothing here.",
+        "Topic models [?] are old and\nvectors came later [CITATION]",
+        "Topic models [?] and vectors [?]\n\nThe text.",
+    ],
+)
+def test_a_pasted_paragraph_is_not_a_title(text: str) -> None:
+    draft = parse(text)
+    assert draft.title == draft.abstract == ""
+    assert len(draft.gaps) == 2 and draft.paragraphs
+
+
+@pytest.mark.parametrize(
+    "first", ["It ends here.", "It is one. It is two", "It goes on\nin the next line", "Abstract", "word " * 40]
+)
+def test_what_is_not_a_title(first: str) -> None:
+    assert parse(f"{first}\n\nThe text of the draft is here.", "text").title == ""
+
+
+def test_the_paragraph_below_a_title_is_read_as_text_too() -> None:
+    draft = parse("A title\n\nBoats float on water. Gulls fly over them.\n\nThey land at times.", "text")
+    assert draft.abstract.startswith("Boats float")
+    assert sum(len(each.sentences) for each in draft.paragraphs) == 3
+
+
+def test_a_sentence_that_begins_with_the_word_abstract_is_text() -> None:
+    draft = parse("Abstract thinking is hard to measure. It is.\n\nMore of it.", "text")
+    assert draft.abstract == "" and len(draft.paragraphs) == 2
+
+
+@pytest.mark.parametrize("label", ["Zusammenfassung", "**Résumé.**", "摘要:", "Аннотация"])
+def test_an_abstract_in_another_language(label: str) -> None:
+    assert parse(f"Titel\n\n{label}\n\nWir ordnen.\n\nMehr Text steht hier.", "text").abstract == "Wir ordnen."

@@ -1,0 +1,60 @@
+"""The language of a text, by py3langid.
+
+Measured on 2,674 sentences of 14 words in 19 languages (Debian's translated manual pages), py3langid 0.4 is right for 98.5% of
+them, eld 1.0 for 98.2% and fastText's small model for 97.6%, at 0.05 ms, 0.05 ms and 0.03 ms each; lingua is as accurate, and
+needs 96 MB on disk and 2 ms. Most text is English and says so by its function words, so that the model, which takes half a
+second to load, is needed only for other text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+ENGLISH = "en"
+_WORD = re.compile(r"[^\W\d_]+")
+_FUNCTION_WORDS = frozenset(
+    "the of and that with are this which from these have been were their our they such than between into using can not to is"
+    " for".split()
+)
+"""Frequent words of English; few of them are words of another language, and none has many."""
+_ENGLISH_SHARE = 0.2
+_MIN_WORDS = 6
+"""With fewer words the share says nothing."""
+_MAX_CHARACTERS = 1000
+"""How much of a text is examined."""
+_NAMES = {
+    pair[:2]: pair[3:]
+    for pair in (
+        "af:Afrikaans am:Amharic ar:Arabic az:Azerbaijani be:Belarusian bg:Bulgarian bn:Bengali br:Breton bs:Bosnian"
+        " ca:Catalan cs:Czech cy:Welsh da:Danish de:German el:Greek en:English eo:Esperanto es:Spanish et:Estonian"
+        " eu:Basque fa:Persian fi:Finnish fr:French ga:Irish gl:Galician gu:Gujarati he:Hebrew hi:Hindi hr:Croatian"
+        " hu:Hungarian hy:Armenian id:Indonesian is:Icelandic it:Italian ja:Japanese ka:Georgian kk:Kazakh ko:Korean"
+        " la:Latin lt:Lithuanian lv:Latvian mk:Macedonian mn:Mongolian ms:Malay nb:Norwegian nl:Dutch nn:Norwegian"
+        " no:Norwegian pl:Polish pt:Portuguese ro:Romanian ru:Russian sk:Slovak sl:Slovenian sq:Albanian sr:Serbian"
+        " sv:Swedish sw:Swahili ta:Tamil te:Telugu th:Thai tr:Turkish uk:Ukrainian ur:Urdu vi:Vietnamese zh:Chinese"
+    ).split()
+}
+
+
+def detect_language(text: str) -> str:
+    """The ISO 639-1 code of the language of a text; empty for a text without words."""
+    words = _WORD.findall(text[:_MAX_CHARACTERS])
+    if not words:
+        return ""
+    common = sum(word.lower() in _FUNCTION_WORDS for word in words)
+    if len(words) >= _MIN_WORDS and common >= _ENGLISH_SHARE * len(words):
+        return ENGLISH
+    return _by_model(" ".join(words))
+
+
+@lru_cache(maxsize=4096)
+def _by_model(text: str) -> str:
+    import py3langid
+
+    return str(py3langid.classify(text)[0]).partition("-")[0]
+
+
+def language_name(code: str) -> str:
+    """The English name of a language; its code where citewell has no name for it."""
+    return _NAMES.get(code, code)
