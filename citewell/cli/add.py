@@ -17,7 +17,7 @@ _SHOWN_PROBLEMS = 20
 
 
 @click.command("add")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.argument("inputs", nargs=-1, required=True, metavar="PATH|ID...")
 @click.option("--distractors", is_flag=True, help="Also add the papers of a data set that none of its papers cites.")
 @click.option(
     "--vectors/--no-vectors",
@@ -25,21 +25,39 @@ _SHOWN_PROBLEMS = 20
     show_default=True,
     help="Compute vectors in the background if an encoder is installed ($CITEWELL_BACKGROUND=off: never).",
 )
+@click.option(
+    "--email",
+    envvar="CITEWELL_EMAIL",
+    default="",
+    metavar="ADDRESS",
+    help="Your address, sent with identifiers to the services that look them up; default: $CITEWELL_EMAIL.",
+)
 @library_option
 @json_option
-def command(paths: tuple[Path, ...], distractors: bool, vectors: bool, library: Library, as_json: bool) -> None:
-    """Add papers from files, folders or data sets.
+def command(inputs: tuple[str, ...], distractors: bool, vectors: bool, email: str, library: Library, as_json: bool) -> None:
+    """Add papers from files, folders or data sets, or by identifier.
 
-    The format is detected from the content: BibTeX, RIS, CSL-JSON, citewell's JSON lines and data sets, OpenAlex, Semantic
-    Scholar, PubMed, JATS, ACL Anthology, DBLP, arXiv, Zotero's database; each also as .gz. Adding a file twice changes
-    nothing. An interrupted add resumes where it stopped.
+    The format is detected from the content: BibTeX, RIS, CSL-JSON, EndNote, Web of Science, Scopus, Zotero, PubMed, tables
+    (CSV, TSV) with column names, CITATION.cff, MODS, JATS, OpenAlex, Semantic Scholar, ACL Anthology, DBLP, arXiv, citewell's
+    JSON lines and data sets; each also as .gz. Adding a file twice changes nothing. An interrupted add resumes where it
+    stopped.
+
+    An ID is a DOI, an arXiv id, a PMID or another known identifier, also as a URL. Its record is fetched from Crossref, arXiv,
+    PubMed, OpenAlex or Semantic Scholar.
 
         citewell add refs.bib ~/downloads/works.jsonl.gz
+
+        citewell add 10.1000/182 arXiv:1706.03762 pmid:123
     """
     from citewell.cli.progress import TerminalProgress
 
+    paths, identifiers = _sorted(inputs)
     with TerminalProgress() as progress:
-        outcome = library.add(paths, progress, distractors)
+        outcome = library.add(paths, progress, distractors) if paths else Outcome()
+        if identifiers:
+            from citewell.fetch.by_identifier import add_by_identifier
+
+            add_by_identifier(library, identifiers, outcome, email, progress)
     if as_json:
         print_json(outcome)
     else:
@@ -48,6 +66,24 @@ def command(paths: tuple[Path, ...], distractors: bool, vectors: bool, library: 
         click.echo("Vectors are being computed in the background; 'citewell library info' shows their progress.")
     if outcome.skipped and not (outcome.papers or outcome.contexts):
         sys.exit(1)
+
+
+def _sorted(inputs: tuple[str, ...]) -> tuple[list[Path], list[str]]:
+    """The paths and the identifiers among the arguments; what exists on disk is a path."""
+    paths, identifiers = [], []
+    for given in inputs:
+        if Path(given).exists():
+            paths.append(Path(given))
+            continue
+        from citewell.fetch.by_identifier import identifier
+
+        if known := identifier(given):
+            identifiers.append(known)
+        elif "://" in given:
+            raise CitewellError(f"{given} has no DOI, arXiv id or PMID in it; pass the DOI, or download a file and add that")
+        else:
+            raise CitewellError(f"{given} does not exist, and is no identifier such as a DOI, arXiv:1706.03762 or pmid:123")
+    return paths, identifiers
 
 
 def started_encoding(library: Library) -> bool:
@@ -63,8 +99,13 @@ def started_encoding(library: Library) -> bool:
 
 def _report(outcome: Outcome, library: Library) -> None:
     known = outcome.papers - outcome.new_papers
+    sources = (
+        [f"{outcome.files:,} {'file' if outcome.files == 1 else 'files'}"] if outcome.files or not outcome.identifiers else []
+    )
+    if outcome.identifiers:
+        sources.append(f"{outcome.identifiers:,} {'identifier' if outcome.identifiers == 1 else 'identifiers'}")
     click.echo(
-        f"{outcome.papers:,} papers read from {outcome.files:,} {'file' if outcome.files == 1 else 'files'}: "
+        f"{outcome.papers:,} papers read from {' and '.join(sources)}: "
         f"{outcome.new_papers:,} new, {known:,} already in the library or merged; "
         f"{outcome.contexts:,} contexts; {outcome.skipped:,} skipped"
     )

@@ -20,6 +20,7 @@ from citewell.library.store.schema import transaction
 from citewell.papers import Context, Paper, Problem
 from citewell.progress import Progress
 from citewell.sources import InputError, Source, find_reader
+from citewell.sources.unreadable import advice, folder_advice
 
 _BATCH_RECORDS = 4096
 _BATCH_CHARACTERS = 8_000_000
@@ -41,6 +42,8 @@ class Outcome:
     """What an add did."""
 
     files: int = 0
+    identifiers: int = 0
+    """How many papers were looked up by an identifier."""
     papers: int = 0
     """Records read that describe a paper."""
     new_papers: int = 0
@@ -50,7 +53,7 @@ class Outcome:
     problems: list[Skipped] = field(default_factory=list)
     """The first thousand of the records that were skipped."""
 
-    def skip(self, file: Path, line: int | None, reason: str) -> None:
+    def skip(self, file: Path | str, line: int | None, reason: str) -> None:
         self.skipped += 1
         if len(self.problems) < _LISTED_PROBLEMS:
             self.problems.append(Skipped(str(file), line, reason))
@@ -73,7 +76,7 @@ def input_files(paths: Iterable[Path], distractors: bool = False) -> list[InputF
 
 
 def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
-    if not path.is_dir():
+    if not path.is_dir() or folder_advice(path):
         yield InputFile(path)
     elif (path / "set.toml").is_file():
         try:
@@ -130,14 +133,13 @@ class Adding:
 
     def _file(self, file: InputFile) -> None:
         if not file.path.is_file():
-            self.outcome.skip(file.path, None, "not a file, or a link to nothing")
+            self.outcome.skip(file.path, None, folder_advice(file.path) or "not a file, or a link to nothing")
             return
         try:
             with Source(file.path, file.namespace) as source:
                 reader = find_reader(source.head)
                 if reader is None:
-                    empty = not source.head.strip()
-                    self.outcome.skip(file.path, None, "the file is empty" if empty else "no format that citewell reads")
+                    self.outcome.skip(file.path, None, advice(file.path, source.head))
                     return
                 self._records(file, source, reader.read(source))
         except InputError as error:
