@@ -62,7 +62,7 @@ def command(inputs: tuple[str, ...], distractors: bool, vectors: bool, email: st
         print_json(outcome)
     else:
         _report(outcome, library)
-    if vectors and started_encoding(library) and not as_json:
+    if vectors and (outcome.files or outcome.papers) and started_encoding(library) and not as_json:
         click.echo("Vectors are being computed in the background; 'citewell library info' shows their progress.")
     if outcome.skipped and not (outcome.papers or outcome.contexts):
         sys.exit(1)
@@ -99,21 +99,19 @@ def started_encoding(library: Library) -> bool:
 
 def _report(outcome: Outcome, library: Library) -> None:
     known = outcome.papers - outcome.new_papers
-    sources = (
-        [f"{outcome.files:,} {'file' if outcome.files == 1 else 'files'}"] if outcome.files or not outcome.identifiers else []
-    )
-    if outcome.identifiers:
-        sources.append(f"{outcome.identifiers:,} {'identifier' if outcome.identifiers == 1 else 'identifiers'}")
+    counted = [(outcome.files, "file"), (outcome.identifiers, "identifier")]
+    sources = [f"{count:,} {name if count == 1 else f'{name}s'}" for count, name in counted if count] or ["0 files"]
     click.echo(
         f"{outcome.papers:,} papers read from {' and '.join(sources)}: "
         f"{outcome.new_papers:,} new, {known:,} already in the library or merged; "
         f"{outcome.contexts:,} contexts; {outcome.skipped:,} skipped"
     )
-    counts = library.store.counts()
-    click.echo(
-        f"{library.folder} now has {counts['papers']:,} papers, {counts['citations']:,} citations"
-        f" ({counts['waiting']:,} unresolved), {counts['contexts']:,} contexts"
-    )
+    if outcome.files or outcome.papers:  # else the library may not exist
+        counts = library.store.counts()
+        click.echo(
+            f"{library.folder} now has {counts['papers']:,} papers, {counts['citations']:,} citations"
+            f" ({counts['waiting']:,} unresolved), {counts['contexts']:,} contexts"
+        )
     for problem in outcome.problems[:_SHOWN_PROBLEMS]:
         place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
         click.echo(f"  skipped {place}: {problem.reason}", err=True)

@@ -20,7 +20,6 @@ from citewell.library.store.schema import transaction
 from citewell.papers import Context, Paper, Problem
 from citewell.progress import Progress
 from citewell.sources import InputError, Source, find_reader
-from citewell.sources.unreadable import advice, folder_advice
 
 _BATCH_RECORDS = 4096
 _BATCH_CHARACTERS = 8_000_000
@@ -76,7 +75,7 @@ def input_files(paths: Iterable[Path], distractors: bool = False) -> list[InputF
 
 
 def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
-    if not path.is_dir() or folder_advice(path):
+    if not path.is_dir() or _folder_advice(path):
         yield InputFile(path)
     elif (path / "set.toml").is_file():
         try:
@@ -92,6 +91,12 @@ def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
         for inner in sorted(path.iterdir()):
             if not inner.name.startswith("."):
                 yield from _expand(inner, distractors)
+
+
+def _folder_advice(path: Path) -> str:
+    from citewell.sources.unreadable import folder_advice
+
+    return folder_advice(path) if path.suffix else ""
 
 
 class Adding:
@@ -133,12 +138,14 @@ class Adding:
 
     def _file(self, file: InputFile) -> None:
         if not file.path.is_file():
-            self.outcome.skip(file.path, None, folder_advice(file.path) or "not a file, or a link to nothing")
+            self.outcome.skip(file.path, None, _folder_advice(file.path) or "not a file, or a link to nothing")
             return
         try:
             with Source(file.path, file.namespace) as source:
                 reader = find_reader(source.head)
                 if reader is None:
+                    from citewell.sources.unreadable import advice
+
                     self.outcome.skip(file.path, None, advice(file.path, source.head))
                     return
                 self._records(file, source, reader.read(source))

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from citewell.sources.plain_text import beginning
-from citewell.sources.xml import opening
 
 UNKNOWN = "no format that citewell reads"
 _DOI = "add its DOI instead: citewell add 10.1000/182"
@@ -143,6 +142,8 @@ def _by_text(start: str, head: bytes) -> str:
             "JSON of a shape that citewell does not know: export CSL-JSON, or write one object per line with title, authors,"
             " year and doi"
         )
+    from citewell.sources.xml import opening
+
     root, text = opening(head)
     if "bibtexml" in text[:2000]:
         return _JABREF
