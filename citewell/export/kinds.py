@@ -27,21 +27,27 @@ _KINDS = (
         "article-journal",
         "article",
         "JOUR",
-        "journal-article journalarticle research-article review review-article letter editorial",
+        "journal-article journalarticle research-article review review-article letter editorial electronic-article"
+        " magazine-article newspaper-article",
     ),
-    Kind("paper-conference", "inproceedings", "CPAPER", "conference proceedings-article conferencepaper conference-paper"),
+    Kind(
+        "paper-conference",
+        "inproceedings",
+        "CPAPER",
+        "conference proceedings-article conferencepaper conference-paper proceedings-paper",
+    ),
     Kind("book", "book", "BOOK", "monograph edited-book mvbook reference-book booklet"),
     Kind("chapter", "incollection", "CHAP", "inbook book-chapter book-section book-part reference-entry"),
     Kind("thesis", "phdthesis", "THES", "dissertation mastersthesis"),
     Kind("report", "techreport", "RPRT", "report-series manual"),
     Kind("article", "misc", "UNPB", "preprint posted-content"),
-    Kind("book", "proceedings", "CONF", "collection mvproceedings mvcollection"),
+    Kind("book", "proceedings", "CONF", "conference-proceedings collection mvproceedings mvcollection"),
     Kind("manuscript", "unpublished", "MANSCPT"),
     Kind("dataset", "misc", "DATA"),
-    Kind("software", "misc", "COMP"),
-    Kind("webpage", "misc", "ELEC", "online electronic www post post-weblog"),
+    Kind("software", "misc", "COMP", "computer-program"),
+    Kind("webpage", "misc", "ELEC", "web-page online electronic www post post-weblog"),
     Kind("patent", "patent", "PAT"),
-    Kind("document", "misc", "GEN", "other"),
+    Kind("document", "misc", "GEN", "other generic"),
 )
 _ARTICLE, _CONFERENCE, _PREPRINT, _OTHER = _KINDS[0], _KINDS[1], _KINDS[6], _KINDS[-1]
 _EVENT = re.compile(

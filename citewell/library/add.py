@@ -56,6 +56,8 @@ class Outcome:
     """What an add did."""
 
     files: int = 0
+    identifiers: int = 0
+    """How many papers were looked up by an identifier."""
     papers: int = 0
     """Records read that describe a paper."""
     new_papers: int = 0
@@ -72,7 +74,7 @@ class Outcome:
     """How many of these were withdrawn."""
     notes: list[str] = field(default_factory=list)
 
-    def skip(self, file: Path, line: int | None, reason: str) -> None:
+    def skip(self, file: Path | str, line: int | None, reason: str) -> None:
         self.skipped += 1
         if len(self.problems) < _LISTED_PROBLEMS:
             self.problems.append(Skipped(str(file), line, reason))
@@ -95,7 +97,7 @@ def input_files(paths: Iterable[Path], distractors: bool = False) -> list[InputF
 
 
 def _expand(path: Path, distractors: bool) -> Iterator[InputFile]:
-    if not path.is_dir():
+    if not path.is_dir() or _folder_advice(path):
         yield InputFile(path)
     elif (path / "set.toml").is_file():
         try:
@@ -128,6 +130,12 @@ class _Batch:
 
     def full(self) -> bool:
         return len(self.records) >= _BATCH_RECORDS or self.size > _BATCH_CHARACTERS
+
+
+def _folder_advice(path: Path) -> str:
+    from citewell.sources.unreadable import folder_advice
+
+    return folder_advice(path) if path.suffix else ""
 
 
 class Adding:
@@ -176,14 +184,15 @@ class Adding:
 
     def _file(self, file: InputFile) -> None:
         if not file.path.is_file():
-            self.outcome.skip(file.path, None, "not a file, or a link to nothing")
+            self.outcome.skip(file.path, None, _folder_advice(file.path) or "not a file, or a link to nothing")
             return
         try:
             with Source(file.path, file.namespace) as source:
                 reader = find_reader(source.head)
                 if reader is None:
-                    empty = not source.head.strip()
-                    self.outcome.skip(file.path, None, "the file is empty" if empty else "no format that citewell reads")
+                    from citewell.sources.unreadable import advice
+
+                    self.outcome.skip(file.path, None, advice(file.path, source.head))
                     return
                 self._records(file, source, reader.NAME, reader.read(source))
         except InputError as error:

@@ -16,6 +16,7 @@ from citewell.sources import ris
 from citewell.sources.bibtex_entries import Entry, entries
 from citewell.sources.bibtex_names import PEOPLE, people
 from citewell.sources.clean import date, day, listed_keywords, text, unique, untagged, year
+from citewell.sources.first_line import kind
 from citewell.sources.latex import to_text, verbatim
 from citewell.sources.plain_text import beginning
 from citewell.sources.source import Source
@@ -55,7 +56,7 @@ def matches(head: bytes) -> bool:
     start = beginning(head).lstrip()
     if start.startswith(("{", "[", "<")) or ris.matches(head):
         return False
-    return bool(_ENTRY.search(start))
+    return bool(_ENTRY.search(start)) and kind(head) is None
 
 
 def read(source: Source) -> Iterator[Paper | Problem | Remainder]:

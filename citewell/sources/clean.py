@@ -51,6 +51,12 @@ def untagged(value: object) -> str:
     return text(_BLOCK_TAG.sub(" ", _INLINE_TAG.sub("", line))) if "<" in line else line
 
 
+def pubmed_title(title: str) -> str:
+    """`title` without the full stop that PubMed adds, and without the brackets around translated titles."""
+    bare = title.removesuffix(".") if not title.endswith("..") else title
+    return bare[1:-1].removesuffix(".") if bare.startswith("[") and bare.endswith("]") else bare
+
+
 def year(value: object) -> int | None:
     """The first year from 1000 to 2100 in `value`."""
     if isinstance(value, str):

@@ -98,11 +98,8 @@ def _book(record: _Element) -> Paper:
 
 
 def _title(first: _Element | None, second: _Element | None) -> str:
-    """The title without the full stop that PubMed adds, and without the brackets around translated titles."""
-    title = text(first) or text(second)
-    bare = title.removesuffix(".") if not title.endswith("..") else title
-    if bare.startswith("[") and bare.endswith("]"):
-        bare = bare[1:-1].removesuffix(".")
+    """The title as other sources have it (see `clean.pubmed_title`)."""
+    bare = clean.pubmed_title(text(first) or text(second))
     if not bare:
         raise RecordError("the record has no title")
     return bare

@@ -18,7 +18,7 @@ from citewell.sources.source import InputError, Source
 
 GROUP = "citewell.readers"
 DEFAULT_PRIORITY = 0
-"""The priority of a reader without one: lower than that of every reader of citewell."""
+"""The priority of a reader without one: lower than that of every reader of citewell but the one of tables."""
 
 Record = Paper | Context | Problem | Remainder
 

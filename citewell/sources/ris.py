@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Name, Paper, Problem, Verbatim
 from citewell.sources import clean
-from citewell.sources.clean import date, day, text, unique, untagged, year
+from citewell.sources.clean import date, day, pubmed_title, text, unique, untagged, year
+from citewell.sources.first_line import kind
 from citewell.sources.plain_text import beginning, lines
 from citewell.sources.source import Source
 from citewell.text.names import literal
@@ -30,6 +31,12 @@ _OTHER_FORMAT = re.compile(r"\A\s*[{\[<]|^[ \t]*@\w+\s*[{(]", re.MULTILINE)
 
 _MEDLINE = {
     "FAU": "AU",
+    "AU": "short AU",
+    "FED": "A2",
+    "ED": "short A2",
+    "DEP": "DA",
+    "OAB": "N2",
+    "ISBN": "BN",
     "DP": "Y1",
     "JT": "JF",
     "TA": "JA",
@@ -45,7 +52,9 @@ _MEDLINE = {
     "BTI": "T2",
     "CN": "AU",
 }
-"""The RIS tag for each MEDLINE tag; others have the same meaning in both formats or are not used."""
+"""The RIS tag for each MEDLINE tag; others have the same meaning in both formats or are not used. ``short`` tags are names with
+initials, which are dropped where full names are given."""
+_MEDLINE_DAY = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
 
 _TITLE = ("TI", "T1", "CT", "BT")
 _AUTHOR = ("AU", "A1")
@@ -106,6 +115,8 @@ class _Record:
     def add(self, tag: str, value: str) -> None:
         if self.medline and tag == "CN":
             value = write_name(literal(value))
+        if self.medline and tag == "MH":  # a heading with qualifiers: "Boats/*history"
+            value = value.partition("/")[0].strip("* ")
         tag = _MEDLINE.get(tag, tag) if self.medline else tag
         self.last, self.last_tag = [value], tag
         self.values.setdefault(tag, []).append(self.last)
@@ -145,7 +156,9 @@ class _Texts(dict[str, list[str]]):
 def matches(head: bytes) -> bool:
     start = beginning(head)
     first_tag = _BEGINNING.search(start)
-    return first_tag is not None and not _OTHER_FORMAT.search(start, 0, first_tag.start())
+    if first_tag is None or _OTHER_FORMAT.search(start, 0, first_tag.start()):
+        return False
+    return kind(head) is None
 
 
 def read(source: Source) -> Iterator[Paper | Problem]:
@@ -206,7 +219,7 @@ def _paper(record: _Texts, medline: bool) -> Paper:
     published = _date(record)
     venue = record.first(*(tag for tag in _VENUE if tag != title_tag))
     return Paper(
-        title=untagged(record.first(title_tag) if title_tag else record.first("T2")),
+        title=_title(untagged(record.first(title_tag) if title_tag else record.first("T2")), medline),
         abstract=untagged(record.first(*_ABSTRACT)),
         authors=_names(record.all(*_AUTHOR)),
         year=year(published) or year(record.first(*_YEAR)),
@@ -217,6 +230,10 @@ def _paper(record: _Texts, medline: bool) -> Paper:
         extra=_extra(record, venue, medline),
         people=_people(record),
     )
+
+
+def _title(title: str, medline: bool) -> str:
+    return pubmed_title(title) if medline else title
 
 
 def _names(values: list[str]) -> list[Name]:
@@ -236,12 +253,25 @@ def _people(record: _Texts) -> dict[str, list[Name]]:
 
 
 def _normalise_medline(record: _Texts) -> None:
-    """Drop the short forms of author names, and find the identifiers whose kind is in brackets."""
-    if full := [value for value in record.all("AU") if "," in value]:
-        record["AU"] = full
+    """Use the short forms of names only where there are no full ones, and find the identifiers whose kind is in brackets."""
+    for tag in ("AU", "A2"):
+        full = record.get(tag, [])
+        if not any("," in value for value in full) and (short := record.get(f"short {tag}")):
+            record[tag] = [*map(_inverted, short), *full]
+    published = _MEDLINE_DAY.fullmatch(record.first("DA"))
+    if published and "Y1" not in record:
+        record["DA"] = ["-".join(published.groups())]
+    else:
+        record.pop("DA", None)
     for value in record.all("LID", "AID"):
         if value.endswith("[doi]"):
             record.setdefault("DO", []).append(value.removesuffix("[doi]"))
+
+
+def _inverted(short: str) -> str:
+    """``Berg A`` as ``Berg, A``."""
+    family, _, initials = short.rpartition(" ")
+    return f"{family}, {initials}" if family and initials.isupper() else short
 
 
 def _date(record: _Texts) -> str:
@@ -276,6 +306,8 @@ def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
     extra["pages"] = f"{first}-{last}" if first and last and "-" not in first else first or last
     extra["shortjournal"] = next((each for each in record.all("JO", "JA", "J1", "J2", "T2") if each != venue), "")
     extra["url"] = record.first(*_LINKS)
+    if medline:
+        extra["isbn"] = record.first("BN")
     if extra.get("type") in _WITH_ISBN and "issn" in extra:
         extra["isbn"] = extra.pop("issn")
     for tag in record.keys() - _TAKEN - _EXTRA.keys() - _PEOPLE.keys() if not medline else ():

@@ -58,9 +58,11 @@ def opening(head: bytes) -> Opening:
     return Opening(root[1] if root else "", text)
 
 
-def papers(source: Source, tags: Iterable[str], build: Callable[[_Element], Paper | None]) -> Iterator[Paper | Problem]:
+def papers(
+    source: Source, tags: Iterable[str], build: Callable[[_Element], Paper | None], nested: bool = False
+) -> Iterator[Paper | Problem]:
     """The result of `build` for each element with one of `tags`; None is skipped, a `RecordError` becomes a Problem."""
-    for element in elements(source, tuple(tags)):
+    for element in elements(source, tuple(tags), nested):
         if isinstance(element, Problem):
             yield element
             continue
@@ -77,9 +79,12 @@ def papers(source: Source, tags: Iterable[str], build: Callable[[_Element], Pape
                 yield paper
 
 
-def elements(source: Source, tags: tuple[str, ...]) -> Iterator[tuple[_Element, int] | Problem]:
-    """Each element with one of `tags`, in any namespace, with its line; it is cleared when the next one is requested."""
-    feed = _Feed(tags)
+def elements(source: Source, tags: tuple[str, ...], nested: bool = False) -> Iterator[tuple[_Element, int] | Problem]:
+    """Each element with one of `tags`, in any namespace, with its line; it is cleared when the next one is requested.
+
+    With `nested`, elements with one of `tags` may be inside each other, and only the outermost are records.
+    """
+    feed = _Feed(tags, nested)
     try:
         for piece, ends_record in _pieces(source.stream, tags):
             yield from feed.take(piece, ends_record)
@@ -134,7 +139,8 @@ def iso_date(year: str, month: str = "", day: str = "") -> str:
 class _Feed:
     """The current parser, and the state needed to replace it after an error."""
 
-    def __init__(self, tags: tuple[str, ...]) -> None:
+    def __init__(self, tags: tuple[str, ...], nested: bool = False) -> None:
+        self._nested = nested
         self._names = tuple(f"{{*}}{tag}" for tag in tags)
         self._encoding = b"utf-8"
         self._home: _Element | None = None
@@ -250,6 +256,8 @@ class _Feed:
                 self._open += 1
                 continue
             self._open -= 1
+            if self._nested and self._open:
+                continue
             self._pending = 0
             yield element, self._lines_before + (element.sourceline or 1)
             element.clear(keep_tail=True)
@@ -261,6 +269,8 @@ class _Feed:
         """An error that the parser does not raise."""
         if self._pending > MAX_RECORD_BYTES:
             return RecordError(f"a record is larger than {MAX_RECORD_BYTES >> 20} MiB")
+        if self._nested:
+            return None
         # After its end tag a record must be complete. If not, the parser waits for something, such as the ";" of a bare "&".
         return self._close() or RecordError("the record does not end with its end tag") if ends_record and self._open else None
 

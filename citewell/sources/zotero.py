@@ -24,6 +24,7 @@ from citewell.errors import CitewellError
 from citewell.papers import Paper, Problem
 from citewell.sources.clean import text
 from citewell.sources.source import InputError, Source
+from citewell.sources.unreadable import database_advice
 from citewell.sources.zotero_items import NOT_PAPERS, Creator, creator, paper
 
 NAME = "Zotero"
@@ -62,7 +63,7 @@ def items(path: Path, collection: str = "", tag: str = "") -> Iterator[Paper | P
     with _copied(path) as db:
         tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not tables >= _TABLES:
-            raise InputError("an SQLite file, but not a Zotero database: it has no table of items")
+            raise InputError(database_advice(tables))
         try:
             citekeys = _citekeys(path)
             if isinstance(citekeys, Problem):

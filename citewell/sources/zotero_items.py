@@ -91,7 +91,7 @@ def paper(
     collections: Iterable[str] = (),
     citekey: str = "",
 ) -> Paper:
-    """The item called `key`; `citekey` is used if the item itself has no citation key."""
+    """The item called `key`, if it has one; `citekey` is used if the item itself has no citation key."""
     extra_field = _ExtraField(fields.get("extra"))
     published = date(fields.get("date")) or date(extra_field.fields.get("original-date"))
     listed = [each for each in creators if any(each.name)]
@@ -115,7 +115,7 @@ def paper(
         year=year(published) or year(fields.get("date")),
         date=published if len(published) > 4 else "",
         venue=next((venue for field in _VENUES if (venue := untagged(fields.get(field)))), ""),
-        ids=[*ids, f"zotero:{key}"],
+        ids=[*ids, f"zotero:{key}"] if key else ids,
         id="" if ids else extra["citekey"],
         keywords=unique(map(text, tags)),
         extra={name: value for name, value in extra.items() if value},

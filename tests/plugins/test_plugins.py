@@ -18,7 +18,7 @@ from citewell.sources.registry import priority
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(__file__).parent / "package"
-TABLE = "title\tyear\nCounting boats in the harbour\t2015\n\t2016\nTides move the boats\t2019\n"
+TABLE = "#titles\nCounting boats in the harbour\t2015\n\t2016\nTides move the boats\t2019\n"
 BIB = "@article{holt2015, title = {Counting boats}, author = {Holt, Mira}, year = 2015}\n"
 
 
@@ -130,7 +130,7 @@ def test_a_higher_priority_takes_a_file_from_another_reader(tmp_path: Path, monk
         install(tmp_path, package, module.format(number), f"[citewell.readers]\n{package} = {package}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     names = reader_names()
-    assert names[0] == "eager" and names[-1] == "modest"
+    assert names[0] == "eager" and names[-2:] == ["modest", "table"]
     chosen = find_reader(BIB.encode())
     assert chosen is not None and chosen.NAME == "mine" and priority(chosen) == 999
 
@@ -145,8 +145,9 @@ def test_a_package_cannot_replace_a_reader_of_citewell(tmp_path: Path, monkeypat
 def test_readers_have_a_fixed_order() -> None:
     names = [name for name in reader_names() if plugins.plugins("citewell.readers")[name].own]
     assert names == [
-        *("zotero", "jats", "acl_anthology", "arxiv_atom", "arxiv_oai", "dblp", "pubmed"),
-        *("openalex", "semantic_scholar", "arxiv_snapshot", "citewell_jsonl", "csl_json", "ris", "bibtex"),
+        *("zotero", "jats", "acl_anthology", "arxiv_atom", "arxiv_oai", "dblp", "endnote_xml", "mods", "pubmed", "zotero_rdf"),
+        *("openalex", "semantic_scholar", "arxiv_snapshot", "citewell_jsonl", "csl_json"),
+        *("citation_cff", "endnote_tagged", "scopus", "web_of_science", "zotero_csv", "ris", "bibtex", "table"),
     ]
     assert all(priority(each) > 0 for each in readers() if each.__class__.__name__ == "module")
 

@@ -30,6 +30,13 @@ SEEDS = {
     "s2orc_parses.jsonl": "semantic_scholar",
     "s2orc.jsonl": "semantic_scholar",
     "arxiv_snapshot.jsonl": "arxiv_snapshot",
+    "endnote.enw": "endnote_tagged",
+    "wos.txt": "web_of_science",
+    "wos_table.txt": "web_of_science",
+    "scopus.csv": "scopus",
+    "zotero.csv": "zotero_csv",
+    "table.csv": "table",
+    "CITATION.cff": "citation_cff",
 }
 
 ODD = st.recursive(

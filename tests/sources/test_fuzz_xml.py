@@ -19,6 +19,9 @@ SEEDS = {
     "dblp": "dblp.xml",
     "arxiv_oai": "arxiv_raw.xml",
     "arxiv_atom": "arxiv_atom.xml",
+    "endnote_xml": "endnote.xml",
+    "mods": "mods.xml",
+    "zotero_rdf": "zotero.rdf",
 }
 
 

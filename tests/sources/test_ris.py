@@ -46,13 +46,20 @@ def test_a_record_without_an_end_does_not_absorb_the_next() -> None:
 
 
 def test_medline_tags() -> None:
-    first, second = papers(taken(ris, DATA / "medline.nbib"))
-    assert first.title == "On invented cells and what they would do."
-    assert [*map(str, first.authors)] == ["Jörg Müller", "Jane Doe"]
+    first, _ = papers(taken(ris, DATA / "medline.nbib"))
+    assert first.title == "On invented cells and what they would do"
+    assert first.abstract == "BACKGROUND: We invent cells. RESULTS - they live on paper."
+    assert [*map(str, first.authors)] == ["Jörg Müller", "Jane Doe", "The Cell Group"]
     assert (first.year, first.date, first.venue) == (2019, "2019-05-17", "Journal of invented cells")
     assert first.ids == ["doi:10.9999/cell.2019.1", "pmid:30000001", "pmcid:7000001"]
-    assert (first.extra["issue"], first.extra["pages"]) == ("2", "101-110")
-    assert (second.title, second.year, second.ids) == ("A second record.", 2020, ["pmid:30000002"])
+    assert first.keywords == ["Cells", "invention"]
+    assert (first.extra["issue"], first.extra["pages"], first.extra["type"]) == ("2", "101-110", "Journal Article; Review")
+
+
+def test_a_medline_record_with_little() -> None:
+    _, second = papers(taken(ris, DATA / "medline.nbib"))
+    assert (second.title, [*map(str, second.authors)]) == ("A second record", ["J Doe", "AB van der Berg"])
+    assert (second.year, second.date, second.ids) == (2020, "2020-04-01", ["pmid:30000002"])
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ router = APIRouter(tags=["jobs"])
 async def add(
     files: Annotated[list[UploadFile], File(description="Files in any format that citewell reads.")], state: State
 ) -> Response:
-    """Add papers from files: BibTeX, RIS, CSL-JSON, JSON lines and others, recognised by content.
+    """Add papers from files: BibTeX, RIS, CSL-JSON, EndNote, CSV, JSON lines and others, recognised by content.
 
     The server responds when the files are safe on disk; GET /api/jobs/{id} shows the progress of the import.
     """

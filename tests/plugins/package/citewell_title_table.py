@@ -15,7 +15,7 @@ NAME = "title table"
 
 
 def matches(head: bytes) -> bool:
-    return head.startswith(b"title\tyear\n")
+    return head.startswith(b"#titles\n")
 
 
 def read(source: Source) -> Iterator[Record]:
