@@ -257,6 +257,8 @@ class Draft:
     """Keys that the draft lists without citing them, as ``\\nocite`` does; ``*`` means all."""
     missing: list[str] = field(default_factory=list)
     """Files that the draft names and that could not be opened."""
+    notes: list[str] = field(default_factory=list)
+    """What else the reader could not read or know, one line each."""
     sources: dict[str, str] = field(default_factory=dict)
     """The text of each file that was read, including bibliographies; for a Word file, the Markdown made from it."""
 

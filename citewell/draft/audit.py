@@ -109,7 +109,7 @@ def audit(
 
 def unchecked(draft: Draft) -> list[str]:
     """What of a draft could not be checked, and why, one line each."""
-    notes = [f"{name} cannot be opened; its content is not checked" for name in draft.missing]
+    notes = [*(f"{name} cannot be opened; its content is not checked" for name in draft.missing), *draft.notes]
     if not draft.bibliography and draft.cited_keys:
         notes.append("the draft has no bibliography that citewell can read; citation keys are not checked")
     return notes

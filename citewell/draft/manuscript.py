@@ -142,7 +142,8 @@ class Manuscript:
         """What could not be read."""
         missing = [name for name in self.draft.missing if self.bib is None or self.bib.stem != Path(name).stem]
         names = ", ".join(missing)
-        return [f"{self._name} refers to files that do not exist: {names}; their content is not used"] if missing else []
+        unread = [f"{self._name} refers to files that do not exist: {names}; their content is not used"] if missing else []
+        return [*unread, *self.draft.notes]
 
     def file(self, place: Place) -> Path:
         """The file that a place is in."""
