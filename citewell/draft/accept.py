@@ -78,18 +78,23 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
 def _edit(draft: Draft, citation: Citation | None, place: Place, keys: list[str]) -> Edit:
     source = draft.sources[place.file][place.begin : place.end]
     if citation is None:
-        return _at_sentence_end(draft, place, source, keys)
+        return _at_sentence_end(draft, place, keys)
     nested = citation.is_gap and _is_nested(draft, citation)
     if draft.format == "latex":
         return place.begin, place.end, _latex(draft, citation, source, keys, nested)
     return place.begin, place.end, _pandoc(citation, source, keys, nested)
 
 
-def _at_sentence_end(draft: Draft, place: Place, source: str, keys: list[str]) -> Edit:
+def sentence_end(draft: Draft, place: Place) -> int:
+    """The offset before the full stop of a sentence, or that of a point in the text."""
+    source = draft.sources[place.file][place.begin : place.end]
+    stop = _SENTENCE_END.search(source) if source else None
+    return place.begin + stop.start() if stop else place.end
+
+
+def _at_sentence_end(draft: Draft, place: Place, keys: list[str]) -> Edit:
     """A citation before the full stop of a sentence, or at a point in the text."""
-    at = place.end
-    if source and (stop := _SENTENCE_END.search(source)):
-        at = place.begin + stop.start()
+    at = sentence_end(draft, place)
     before = draft.sources[place.file][max(0, at - 1) : at]
     space = "" if not before or before.isspace() or before in "~(" else "~" if draft.format == "latex" else " "
     new = _latex_citation(draft, keys) if draft.format == "latex" else _pandoc_group(keys)

@@ -31,6 +31,8 @@ _TAG = "MENDELEY_CITATION_v3_"
 _LIST_TAG = "MENDELEY_BIBLIOGRAPHY"
 _BOOKMARK = "ZOTERO_BREF_"
 _BIBLIOGRAPHY = re.compile(r"ZOTERO_BIBL|CSL_BIBLIOGRAPHY|EN\.REFLIST|^\s*BIBLIOGRAPHY\b")
+_ITEM = ("id", "uris", "uri", "itemData")
+"""What belongs to a cited work; other fields belong to the citation: its page, its prefix."""
 _MAX_SOURCES = 20
 
 
@@ -46,6 +48,8 @@ class WordCitations:
         self._bookmarks: dict[str, str] | None = None
         self._unread: dict[str, int] = {}
         self.has_zotero = False
+        self.items: dict[str, Mapping[str, Any]] = {}
+        """The cited item of each work as the fields of Zotero have it, by key."""
 
     def is_bibliography(self, instruction: str) -> bool:
         """Whether a field shows the list of references."""
@@ -79,13 +83,14 @@ class WordCitations:
     def notes(self) -> list[str]:
         """What could not be read, one line each."""
         unread = [
-            f"{count} {program} citation{'s' if count != 1 else ''} cannot be read, because the fields do not describe the works;"
-            f" insert them again with {program}, or add the works to the library"
+            f"{count} {program} citation{'s' if count != 1 else ''} cannot be read, because the fields do not describe their"
+            f" works; insert them again with {program}, or add the works to the library"
             for program, count in self._unread.items()
         ]
         unknown = [key for key, paper in self.works.items() if not paper.title and not paper.authors]
         if unknown:
-            unread.append(f"Word's list of sources has no entry for {', '.join(unknown)}; add it in Word: References > Manage Sources")
+            names = ", ".join(unknown)
+            unread.append(f"Word's list of sources has no entry for {names}; add it in Word: References > Manage Sources")
         return unread
 
     def _read(self, program: str, keys: list[str]) -> list[str]:
@@ -106,10 +111,15 @@ class WordCitations:
     def _from_csl(self, stored: str) -> list[str]:
         try:
             cited, _ = json.JSONDecoder().raw_decode(stored.strip())
-            items = [each.get("itemData") for each in cited.get("citationItems", [])]
+            items = [(each, each.get("itemData")) for each in cited.get("citationItems", [])]
         except (ValueError, AttributeError, TypeError, RecursionError):
             return []
-        return [self.key(paper) for item in items if isinstance(item, Mapping) and (paper := _from_item(item)) is not None]
+        keys = []
+        for stored_item, item in items:
+            if isinstance(item, Mapping) and (paper := _from_item(item)) is not None:
+                keys.append(self.key(paper))
+                self.items.setdefault(keys[-1], {name: stored_item[name] for name in _ITEM if name in stored_item})
+        return keys
 
     def _from_endnote(self, stored: str) -> list[str]:
         try:

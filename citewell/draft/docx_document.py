@@ -13,8 +13,9 @@ import itertools
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from lxml import etree
 from lxml.etree import _Element
@@ -68,8 +69,16 @@ class Conversion:
     offsets: Offsets
     has_zotero: bool = False
     """Whether Zotero is in use: the file has fields of it."""
-    is_numbered: bool = False
-    """Whether its typed citations are numbers."""
+    items: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What the fields of Zotero say about each work, by key."""
+    numbers: dict[str, int] = field(default_factory=dict)
+    """The number of each entry of a numbered reference list, by key."""
+    is_labelled: bool = False
+    """Whether these numbers are typed; Word can also count by itself."""
+    brackets: str = ""
+    """The brackets around numbers that are citations; empty where citations have author and year."""
+    styles: dict[str, str] = field(default_factory=dict)
+    """The id of each paragraph style, by its name in lower case."""
 
 
 def convert(data: bytes, name: str) -> Conversion:
@@ -172,7 +181,11 @@ class _Document:
             [*self.citations.notes(), *typed.notes()],
             self.offsets,
             self.citations.has_zotero,
-            typed.is_numbered,
+            self.citations.items,
+            typed.numbers,
+            typed.is_labelled,
+            typed.brackets,
+            self._style_ids(),
         )
 
     # -- parts of the file --------------------------------------------------------------------------------------------
@@ -229,6 +242,10 @@ class _Document:
             if _HEADING.match(parent) and not _front_matter_kind(name):
                 names[style_id] = parent
         return names
+
+    def _style_ids(self) -> dict[str, str]:
+        styles = [each for each in self._children("word/styles.xml", "style") if each.get(f"{_W}type") == "paragraph"]
+        return {_value(each.find(f"{_W}name")).lower(): each.get(f"{_W}styleId", "") for each in reversed(styles)}
 
     # -- blocks -------------------------------------------------------------------------------------------------------
 

@@ -19,13 +19,21 @@ __all__ = ["SUPERSCRIPT", "TypedCitations", "has_typed_citation", "reference_lis
 
 SUPERSCRIPT = ("\ue000", "\ue001")
 """What a reader puts around numbers in superscript."""
-_NAME = r"(?:(?:[Vv]an|[Vv]on|[Dd]e|[Dd]er|[Dd]en|[Dd]i|[Dd]el|[Ll]a|[Ll]e|ter|ten|zu)\s){0,3}[^\W\d_a-z][\w'\u2019\u2010-]{1,40}"
-_NAMES = rf"{_NAME}(?:(?:,\s|\s(?:and|&|und|et|y)\s|,\s(?:and|&)\s){_NAME}){{0,6}}(?:,?\s(?:et|u\.)\sal\b\.?|\sand\scolleagues)?"
+_PARTICLE = r"(?:[Vv]an|[Vv]on|[Dd]e|[Dd]er|[Dd]en|[Dd]i|[Dd]el|[Ll]a|[Ll]e|ter|ten|zu)"
+_NAME = rf"(?:{_PARTICLE}\s){{0,3}}[^\W\d_a-z][\w'\u2019\u2010-]{{1,40}}"
+_AND = r"(?:,\s|\s(?:and|&|und|et|y)\s|,\s(?:and|&)\s)"
+_NAMES = rf"{_NAME}(?:{_AND}{_NAME}){{0,6}}(?:,?\s(?:et|u\.)\sal\b\.?|\sand\scolleagues)?"
 _YEARS = r"(?:1[5-9]|20)\d\d[a-z]?(?:\s?[,&]\s?(?:(?:1[5-9]|20)\d\d[a-z]?|[a-z]\b)){0,6}"
 _NARRATIVE = rf"(?P<narrative>(?<!\w){_NAMES})(?:'s|\u2019s)?\s\((?P<years>{_YEARS})(?P<locator>[,:]\s[^()]{{1,40}})?\)"
 _BRACKET = r"\((?P<inside>[^()]{5,600})\)"
 _AUTHOR_YEAR = re.compile(f"{_NARRATIVE}|{_BRACKET}")
-_PART = re.compile(rf"(?P<prefix>(?:[^;]{{0,60}}?[\s,])??)(?P<names>{_NAMES}),?\s(?P<years>{_YEARS})(?P<locator>(?:[,:]\s?[^;]{{0,60}})?)")
+_PART = re.compile(
+    rf"(?P<prefix>(?:[^;]{{0,60}}?[\s,])??)(?P<names>{_NAMES}),?\s(?P<years>{_YEARS})(?P<locator>(?:[,:]\s?[^;]{{0,60}})?)"
+)
+_YEAR = re.compile(f"{_NARRATIVE}|{_BRACKET}")
+_PART = re.compile(
+    rf"(?P<prefix>(?:[^;]{{0,60}}?[\s,])??)(?P<names>{_NAMES}),?\s(?P<years>{_YEARS})(?P<locator>(?:[,:]\s?[^;]{{0,60}})?)"
+)
 _YEAR = re.compile(r"((?:1[5-9]|20)\d\d)?([a-z]?)")
 _NAME_WORD = re.compile(r"[^\W\d_](?:[\w'\u2019\u2010-]*[^\W\d_])+")
 _NOT_NAMES = frozenset("and und et al colleagues van von de der den di del la le ter ten zu".split())
@@ -55,6 +63,8 @@ class TypedCitations:
         """`references` are the blocks of the reference list; `key` gives a work its citation key."""
         self.keys: list[str] = []
         """The key of each block of the reference list; empty where the block is not an entry."""
+        self.is_labelled = False
+        """Whether the entries have typed numbers."""
         self._by_number: dict[int, str] = {}
         self._by_year: dict[int, list[tuple[TypedReference, str]]] = {}
         self._style = ""
@@ -68,20 +78,25 @@ class TypedCitations:
             number += 1
             if entry.is_labelled or block.startswith("- "):
                 self._by_number.setdefault(entry.number, name)
+                self.is_labelled |= entry.is_labelled
             if entry.paper.year is not None:
                 self._by_year.setdefault(entry.paper.year, []).append((entry, name))
 
     @property
-    def is_numbered(self) -> bool:
-        """Whether the citations are numbers."""
-        return bool(self._style)
+    def numbers(self) -> dict[str, int]:
+        """The number of each entry of a numbered list, by key."""
+        return {key: number for number, key in self._by_number.items()}
+
+    @property
+    def brackets(self) -> str:
+        """The brackets around numbers that are citations; empty where citations are not numbers."""
+        return "[]" if self._style == "superscript" else self._style
 
     def choose_style(self, blocks: Sequence[str]) -> None:
         """Decide from the whole text which numbers are citations."""
         for style, pattern in _NUMBERED.items() if self._by_number else ():
-            numbers = {
-                number for block in blocks if _is_text(block) for match in pattern.finditer(block) for number in _numbers(match[1])
-            }
+            matches = (match for block in blocks if _is_text(block) for match in pattern.finditer(block))
+            numbers = {number for match in matches for number in _numbers(match[1])}
             covered = len(numbers & self._by_number.keys())
             if covered and (style == "[]" or covered >= _MIN_COVERED * len(self._by_number)):
                 self._style = style
@@ -102,7 +117,7 @@ class TypedCitations:
         some = ", ".join(list(self._unknown)[:_MAX_NAMED]) + (" ..." if len(self._unknown) > _MAX_NAMED else "")
         are = "citations are" if len(self._unknown) != 1 else "citation is"
         if not any(self.keys):
-            return [f"{len(self._unknown)} {are} typed as text without a reference list that can be read, so the works are unknown: {some}"]
+            return [f"{len(self._unknown)} {are} typed as text, and there is no reference list to look them up in: {some}"]
         return [f"{len(self._unknown)} {are} typed as text and not in the reference list: {some}"]
 
     def _numbered(self, text: str) -> Iterator[tuple[int, int, str]]:

@@ -1,7 +1,7 @@
 """Reads a reference list that is typed as text, as at the end of a Word file: authors, year, title and DOI of each entry.
 
-The common styles are known: "Berg A, Holm B (1931) Title. Journal" and its variants, "Berg, A. 1931. Title.", "1. Berg A. Title.
-Journal 5: 1-9, 1931" and titles in quotation marks. What an entry does not show clearly stays empty.
+The common styles are known: "Berg A, Holm B (1931) Title. Journal" and its variants, "Berg, A. 1931. Title.", "1. Berg A.
+Title. Journal 5: 1-9, 1931" and titles in quotation marks. What an entry does not show clearly stays empty.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from citewell.papers import Paper
 from citewell.text.fold import folded
 
 _HEADING = re.compile(
-    r"(?:#{1,6}\s+)?(?:\d+\\?[.)]?\s+)?(?:references?|reference list|bibliography|literature(?: cited)?|works cited|cited literature"
-    r"|literatur(?:verzeichnis)?|quellen(?:verzeichnis)?|références(?: bibliographiques)?|bibliographie|referencias"
-    r"(?: bibliográficas)?|bibliografía|bibliografia|riferimenti bibliografici|referências|参考文献)\s*[:.]?",
+    r"(?:#{1,6}\s+)?(?:\d+\\?[.)]?\s+)?(?:references?|reference list|bibliography|literature(?: cited)?|works cited"
+    r"|cited literature|literatur(?:verzeichnis)?|quellen(?:verzeichnis)?|références(?: bibliographiques)?|bibliographie"
+    r"|referencias(?: bibliográficas)?|bibliografía|bibliografia|riferimenti bibliografici|referências|参考文献)\s*[:.]?",
     re.IGNORECASE,
 )
 _ESCAPE = re.compile(r"\\(?=[^\w\s])")
@@ -70,7 +70,7 @@ def parse_reference(block: str, number: int = 0) -> TypedReference | None:
     text = _plain(block)
     label = _LABEL.match(text)
     text = text[label.end() :] if label else text.removeprefix("- ")
-    if len(text) < _MIN_ENTRY or not (_YEAR.search(text) or _DOI.search(text)):
+    if len(text) < _MIN_ENTRY or not (label or _YEAR.search(text) or _DOI.search(text)):
         return None
     authors, title, year, suffix = _parts(text)
     if not authors and not title:
