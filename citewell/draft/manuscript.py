@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from citewell import draft as drafts
 from citewell.draft import audit as auditing
-from citewell.draft import bibliography
+from citewell.draft import bibliography, hayagriva
 from citewell.draft.accept import Choice, enclosing_macro, with_citations
 from citewell.draft.audit import Finding
 from citewell.draft.entries import assign_keys, with_entries
@@ -86,7 +86,9 @@ class Manuscript:
         self.draft = drafts.read(self.path)
         self.bib = Path(bib) if bib is not None else None
         if self.bib is None:
-            named = next((name for name in self.draft.sources if name.lower().endswith(".bib")), None)
+            named = next((name for name in self.draft.sources if name.lower().endswith(".bib")), None) or next(
+                (name for name in self.draft.sources if name.lower().endswith(hayagriva.SUFFIXES)), None
+            )
             self.bib = self.path.parent / named if named else None
         elif self.bib.exists():
             bibliography.add(self.draft, _relative_name(self.path, self.bib), decode(read_bytes(self.bib))[0])
@@ -259,7 +261,8 @@ class Manuscript:
         """The bibliography with entries for papers that it lacks, and the change of its file."""
         if not papers or self.bib is None:
             return "", []
-        entries = with_entries(decode(read_bytes(self.bib))[0] if self.bib.exists() else "", papers, keys)
+        extend = hayagriva.with_entries if self.bib.suffix.lower() in hayagriva.SUFFIXES else with_entries
+        entries = extend(decode(read_bytes(self.bib))[0] if self.bib.exists() else "", papers, keys)
         return entries, [Change.of(self.bib, entries)]
 
     def _word_patch(

@@ -8,7 +8,7 @@ is the name of the format::
     def matches(source: DraftSource) -> bool: ...     # does this manuscript have the format, by its content or its suffix?
     def read(source: DraftSource) -> Draft: ...
 
-citewell's own readers (docx, latex, markdown, text) have priorities from 40 down to 0, and ``text`` accepts everything, so
+citewell's own readers (docx, notebook, typst, org, latex, markdown, text) have priorities from 40 down to 0, and ``text`` accepts everything, so
 other readers are tried first. A reader of another package that cannot be imported or that fails gets one line in the log and
 does not stop the others.
 """
