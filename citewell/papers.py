@@ -244,7 +244,7 @@ class Draft:
     abstract: str = ""
     authors: list[str] = field(default_factory=list)
     format: str = "text"
-    """The name of the reader: ``latex``, ``markdown``, ``docx``, ``typst``, ``org``, ``notebook``, ``text``, or that of a plug-in."""
+    """The name of the reader, such as ``latex``, ``markdown``, ``typst``, ``docx`` or ``text``, or that of a plug-in."""
     paragraphs: list[Paragraph] = field(default_factory=list)
     """Running text, captions and notes, without the abstract and without headings."""
     citations: list[Citation] = field(default_factory=list)
