@@ -297,7 +297,7 @@ class Draft:
     abstract: str = ""
     authors: list[str] = field(default_factory=list)
     format: str = "text"
-    """The name of the reader: ``latex``, ``markdown``, ``docx``, ``text``, or that of a plug-in."""
+    """The name of the reader, such as ``latex``, ``markdown``, ``typst``, ``docx`` or ``text``, or that of a plug-in."""
     paragraphs: list[Paragraph] = field(default_factory=list)
     """Running text, captions and notes, without the abstract and without headings."""
     citations: list[Citation] = field(default_factory=list)
@@ -310,6 +310,8 @@ class Draft:
     """Keys that the draft lists without citing them, as ``\\nocite`` does; ``*`` means all."""
     missing: list[str] = field(default_factory=list)
     """Files that the draft names and that could not be opened."""
+    notes: list[str] = field(default_factory=list)
+    """What else the reader could not read or know, one line each."""
     sources: dict[str, str] = field(default_factory=dict)
     """The text of each file that was read, including bibliographies; for a Word file, the Markdown made from it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -19,11 +20,13 @@ def accept(
     write: bool,
     as_json: bool,
     filters: dict[str, Any],
+    word_citations: str = "auto",
+    output: Path | None = None,
 ) -> None:
     """Show how the choices change the draft and its bibliography, or write the changes."""
     if not choices and not add:
         raise click.UsageError("--write needs to know what to write: add --accept best, --accept GAP=ID or --take ID")
-    patch = manuscript.accept(*choices, add=add, pipeline=pipeline, **filters)
+    patch = manuscript.accept(*choices, add=add, pipeline=pipeline, word_citations=word_citations, output=output, **filters)
     tell(patch.notes)
     if write:
         patch.write()

@@ -64,6 +64,19 @@ Answer = tuple["DraftQuery | None", Results]
 @click.option(
     "--take", "add", multiple=True, metavar="ID", help="Add a paper to the bibliography without citing it (repeatable)."
 )
+@click.option(
+    "--word-citations",
+    type=click.Choice(["auto", "zotero", "text"]),
+    default="auto",
+    show_default=True,
+    help="In a Word file, cite by Zotero fields or by author and year as text (auto: fields where DRAFT has Zotero fields).",
+)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Copy of a Word file to write (default: NAME-cited.docx next to DRAFT).",
+)
 @click.option("--write", is_flag=True, help="Write the changes of --accept and --take instead of showing them.")
 @filter_options
 @library_option
@@ -83,6 +96,8 @@ def command(
     bib: Path | None,
     choices: tuple[str, ...],
     add: tuple[str, ...],
+    word_citations: str,
+    output: Path | None,
     write: bool,
     library: Library,
     as_json: bool,
@@ -104,8 +119,8 @@ def command(
     if authors:
         fields["authors"] = list(authors)
     if draft is None:
-        if bib or choices or add or write:
-            raise click.UsageError("--bib, --accept, --take and --write need a draft file")
+        if bib or choices or add or output or write:
+            raise click.UsageError("--bib, --accept, --take, --output and --write need a draft file")
         query = _query(title, abstract, context, topic, fields)
         warn(library)
         manuscript = None
@@ -121,7 +136,7 @@ def command(
         tell(manuscript.notes)
         warn(library)
         if choices or add or write:
-            accept(manuscript, choices, add, name, write, as_json, fields)
+            accept(manuscript, choices, add, name, write, as_json, fields, word_citations, output)
             return
         with TerminalProgress() as progress:
             answers = [(place, results) for place, results in manuscript.suggest(name, size, task, progress, **fields)]

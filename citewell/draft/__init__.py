@@ -10,6 +10,7 @@ from pathlib import Path
 
 from citewell.draft import bibliography, registry
 from citewell.draft.files import DraftSource
+from citewell.draft.refusals import require_draft
 from citewell.papers import Draft
 
 __all__ = ["DraftSource", "detect_format", "parse", "read", "read_source"]
@@ -23,8 +24,8 @@ def read(path: str | Path, within: Path | None = None) -> Draft:
 def read_source(source: DraftSource) -> Draft:
     """The draft in a manuscript that may have any format."""
     format = registry.detect(source)
-    if not registry.is_binary(format):
-        source.require_text()
+    if not registry.is_binary(format) and registry.is_own(format):
+        require_draft(source)
     return registry.read(source, format)
 
 

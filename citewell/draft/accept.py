@@ -7,12 +7,13 @@ replaced by a citation in the style that the draft uses elsewhere.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from citewell.draft import tex_commands
+from citewell.draft import notebook, org_syntax, tex_commands, typst_syntax
 from citewell.draft.gaps import asks_for_citation, is_key
 from citewell.draft.markdown import at_key
 from citewell.errors import CitewellError
@@ -22,8 +23,9 @@ _COMMAND = re.compile(r"\\([A-Za-z@]+)\*?")
 _LAST_BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _AT = re.compile(r"-?@(?:\{[^{}]*\}|\?+|\w[\w:.#$%&+<>~/-]*|(?=[\];,]|$))")
+_MYST = re.compile(r"\{(cite(?::[a-z:]+)?)\}`([^`]*)`")
 _SENTENCE_END = re.compile(r"(?:[.!?,;:\u3002\uff01\uff1f\uff0c]+[\"'”’)\]}]*)?\s*$")
-_INVALID_IN_KEY = re.compile(r"[\s,{}\\\[\];]")
+_INVALID_IN_KEY = re.compile(r"[\s,{}\\\[\];\"]")
 
 Edit = tuple[int, int, str]
 """Replace the text from the first offset to the second by the string."""
@@ -81,22 +83,53 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
 def _edit(draft: Draft, citation: Citation | None, place: Place, keys: list[str]) -> Edit:
     source = draft.sources[place.file][place.begin : place.end]
     if citation is None:
-        return _at_sentence_end(draft, place, source, keys)
+        return _at_sentence_end(draft, place, keys)
     nested = citation.is_gap and _is_nested(draft, citation)
-    if draft.format == "latex":
-        return place.begin, place.end, _latex(draft, citation, source, keys, nested)
-    return place.begin, place.end, _pandoc(citation, source, keys, nested)
+    match draft.format:
+        case "latex":
+            return place.begin, place.end, _latex(draft, citation, source, keys, nested)
+        case "typst":
+            return place.begin, place.end, typst_syntax.filled(citation, source, keys, _after(draft, place.end, place.file))
+        case "org":
+            return place.begin, place.end, org_syntax.filled(draft, citation, source, keys, nested)
+        case "notebook":
+            text, _ = notebook.decoded(source)
+            begin, end, new = notebook.edited(source, _pandoc(draft, citation, text, keys, nested))
+            return place.begin + begin, place.begin + end, new
+    return place.begin, place.end, _pandoc(draft, citation, source, keys, nested)
 
 
-def _at_sentence_end(draft: Draft, place: Place, source: str, keys: list[str]) -> Edit:
+def sentence_end(draft: Draft, place: Place) -> int:
+    """The offset before the full stop of a sentence, or that of a point in the text."""
+    source = draft.sources[place.file][place.begin : place.end]
+    stop = _SENTENCE_END.search(source) if source else None
+    return place.begin + stop.start() if stop else place.end
+
+
+def _at_sentence_end(draft: Draft, place: Place, keys: list[str]) -> Edit:
     """A citation before the full stop of a sentence, or at a point in the text."""
-    at = place.end
-    if source and (stop := _SENTENCE_END.search(source)):
-        at = place.begin + stop.start()
+    at = sentence_end(draft, place)
     before = draft.sources[place.file][max(0, at - 1) : at]
     space = "" if not before or before.isspace() or before in "~(" else "~" if draft.format == "latex" else " "
-    new = _latex_citation(draft, keys) if draft.format == "latex" else _pandoc_group(keys)
-    return at, at, space + new
+    return at, at, space + _new_citation(draft, keys, _after(draft, at, place.file))
+
+
+def _new_citation(draft: Draft, keys: list[str], after: str) -> str:
+    """A citation where the source has none; `after` is the character that follows it."""
+    match draft.format:
+        case "latex":
+            return _latex_citation(draft, keys)
+        case "typst":
+            return typst_syntax.new(keys, after)
+        case "org":
+            return org_syntax.new(draft, keys)
+        case "notebook":
+            return json.dumps(_markdown_citation(draft, keys), ensure_ascii=False)[1:-1]
+    return _markdown_citation(draft, keys)
+
+
+def _after(draft: Draft, at: int, file: str) -> str:
+    return draft.sources[file][at : at + 1]
 
 
 def _latex(draft: Draft, citation: Citation, source: str, keys: list[str], nested: bool) -> str:
@@ -111,12 +144,14 @@ def _latex(draft: Draft, citation: Citation, source: str, keys: list[str], neste
     return _latex_citation(draft, keys)
 
 
-def _pandoc(citation: Citation, source: str, keys: list[str], nested: bool) -> str:
+def _pandoc(draft: Draft, citation: Citation, source: str, keys: list[str], nested: bool) -> str:
     braces = _LAST_BRACES.search(source)
     if _is_citation_command(_COMMAND.match(source)) and braces:
         return source[: braces.start(1)] + _keys_in_braces(citation, braces[1], keys) + source[braces.end(1) :]
     if nested:
         return "; ".join(map(at_key, keys))
+    if role := _MYST.fullmatch(source):
+        return f"{{{role[1]}}}`{','.join([*filter(is_key, role[2].split(',')), *_new_keys(citation, keys)])}`"
     is_group = source.startswith("[") and source.endswith("]")
     if citation.keys:
         added = "; ".join(map(at_key, _new_keys(citation, keys)))
@@ -127,7 +162,7 @@ def _pandoc(citation: Citation, source: str, keys: list[str], nested: bool) -> s
         first = "; ".join(map(at_key, keys)) if is_group else at_key(keys[0])
         others = f" {_pandoc_group(keys[1:])}" if not is_group and keys[1:] else ""
         return f"{source[: placeholder.start()]}{first}{others}{source[placeholder.end() :]}"
-    return _pandoc_group(keys)
+    return _markdown_citation(draft, keys)
 
 
 def _is_citation_command(command: re.Match[str] | None) -> bool:
@@ -172,6 +207,20 @@ def _latex_citation(draft: Draft, keys: list[str]) -> str:
             if not (tex_commands.is_textual(name) or "foot" in name or "full" in name or "year" in name or name.endswith("s")):
                 used[name] += 1
     return f"\\{used.most_common(1)[0][0] if used else 'cite'}{{{', '.join(keys)}}}"
+
+
+def _markdown_citation(draft: Draft, keys: Sequence[str]) -> str:
+    """A citation in pandoc's syntax, or by the role of MyST that the draft uses most."""
+    roles = Counter[str]()
+    for citation in draft.citations:
+        source = draft.sources[citation.place.file][citation.place.begin : citation.place.end]
+        if citation.keys:
+            role = _MYST.fullmatch(source)
+            roles[role[1] if role else ""] += 1
+    role_name = roles.most_common(1)[0][0] if roles else ""
+    if not role_name:
+        return _pandoc_group(keys)
+    return f"{{{'cite:p' if role_name.endswith(':t') else role_name}}}`{','.join(keys)}`"
 
 
 def _pandoc_group(keys: Sequence[str]) -> str:

@@ -114,7 +114,7 @@ def audit(
 
 def unchecked(draft: Draft, only: Collection[str] = ()) -> list[str]:
     """What of a draft could not be checked, and why, one line each; `only` as in `audit`."""
-    notes = [f"{name} cannot be opened; its content is not checked" for name in draft.missing]
+    notes = [*(f"{name} cannot be opened; its content is not checked" for name in draft.missing), *draft.notes]
     if not only or "uncited-claim" in only:
         others = {language_name(code): count for code, count in draft_languages(draft).items() if code != MODEL_LANGUAGE}
         notes += [

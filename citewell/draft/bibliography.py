@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from citewell.draft import hayagriva
 from citewell.draft.files import Folder
 from citewell.papers import Draft, Paper, Place
 from citewell.sources import InputError, Source, find_reader
@@ -27,9 +28,10 @@ def read_bibliography(draft: Draft, names: Iterable[str], folder: Folder) -> Non
 def add(draft: Draft, name: str, text: str) -> None:
     """Add the entries of one bibliography, called `name`, to the draft; existing entries stay unchanged."""
     draft.sources.setdefault(name, text)
-    for key, paper in entries(text):
+    is_yaml = name.lower().endswith(hayagriva.SUFFIXES)
+    for key, paper in hayagriva.entries(text) if is_yaml else entries(text):
         draft.bibliography.setdefault(key, paper)
-    for key, place in places(text, name).items():
+    for key, place in (hayagriva.places(text, name) if is_yaml else places(text, name)).items():
         draft.entries.setdefault(key, place)
 
 

@@ -11,7 +11,7 @@ import zipfile
 from citewell.draft import markdown
 from citewell.draft.archives import open_archive
 from citewell.draft.files import DraftSource
-from citewell.papers import Draft
+from citewell.papers import Draft, Place
 
 PRIORITY = 40
 BINARY = True
@@ -33,9 +33,14 @@ def read(source: DraftSource) -> Draft:
     """The draft in a Word file, or in the Markdown that was made from one before."""
     if not source.data:
         return markdown.read(source)
-    from citewell.draft.docx_document import to_markdown
+    from citewell.draft.docx_document import convert
 
-    text, works = to_markdown(source.data, source.name)
+    converted = convert(source.data, source.name)
+    text = converted.markdown.text
     draft = markdown.read(DraftSource.of_text(text))
-    draft.bibliography |= works
+    draft.bibliography |= converted.works
+    draft.entries = {
+        key: Place("", begin, end, text.count("\n", 0, begin) + 1) for key, (begin, end) in converted.references.items()
+    }
+    draft.notes = converted.notes
     return draft

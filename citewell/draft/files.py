@@ -19,16 +19,6 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_OTHER_FORMATS = (
-    (b"%pdf-", "a PDF"),
-    (b"{\\rtf", "rich text (RTF)"),
-    (b"pk\x03\x04", "not a Word file, or a damaged one"),
-    (b"\xd0\xcf\x11\xe0", "a file of an old version of Word"),
-    (b"<!doctype html", "a web page"),
-    (b"<html", "a web page"),
-)
-"""How files begin that users take for text, or that programs save in place of text."""
-_SAVE_AS = "save your draft as .tex, .md, .docx or plain text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,17 +133,6 @@ class DraftSource:
     def suffix(self) -> str:
         """The suffix of the file name in lower case, such as ``.tex``."""
         return Path(self.name).suffix.lower()
-
-    def require_text(self) -> None:
-        """Raise an error that says what the file is, where it is not text or is empty."""
-        name = self.name or "the draft"
-        head = self.data[:1000].lstrip().lower()
-        if kind := next((kind for begin, kind in _OTHER_FORMATS if head.startswith(begin)), ""):
-            raise CitewellError(f"{name} is {kind}; {_SAVE_AS}")
-        if "\x00" in self.text:
-            raise CitewellError(f"{name} is not a text file; {_SAVE_AS}")
-        if not self.text.strip():
-            raise CitewellError(f"{name} is empty; put the title on the first line, then an empty line and the text")
 
 
 def replace_file(path: Path, data: bytes) -> None:

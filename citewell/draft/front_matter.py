@@ -8,6 +8,7 @@ from html import unescape
 from typing import Any
 
 from citewell.draft.bibliography import add_works
+from citewell.draft.yaml_text import parse_yaml
 from citewell.papers import Draft
 from citewell.sources.clean import text as cleaned
 
@@ -24,7 +25,7 @@ def read_header(draft: Draft, header: str, plain: Callable[[object], str]) -> li
 
     `plain` turns a value with mark-up into plain text.
     """
-    front = _yaml(header)
+    front = parse_yaml(header, _MAX_LENGTH)
     if not isinstance(front, dict):
         return []
     title, subtitle = plain(front.get("title")), plain(front.get("subtitle"))
@@ -37,22 +38,6 @@ def read_header(draft: Draft, header: str, plain: Callable[[object], str]) -> li
     draft.listed = _KEY.findall(nocite if isinstance(nocite, str) else "")
     add_works(draft, [each for each in _as_list(front.get("references")) if isinstance(each, dict)])
     return [name for each in _as_list(front.get("bibliography")) if (name := cleaned(str(each)))]
-
-
-def _yaml(header: str) -> object:
-    """The content of a YAML header; None where it is damaged. Aliases are refused: a few can expand to gigabytes."""
-    import yaml
-
-    class Plain(yaml.SafeLoader):
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("aliases are not supported")
-            return super().compose_node(parent, index)
-
-    try:
-        return yaml.load(header, Plain) if len(header) <= _MAX_LENGTH else None
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -15,6 +15,7 @@ GAP = re.compile(
 """A gap in running text: ``[?]``, ``[CITATION]``, ``[citation needed]``, ``[cite Berg 1931]``, ``(ref?)`` and similar."""
 
 _ASKS = re.compile(r"\b(?:re)?cit(?:e[sd]?|ing|ations?)\b|\brefs?\b|\breferences?\b|\bsources?\b", re.IGNORECASE)
+_NOTE = re.compile(r"\W*(?:todo|fixme|xxx+|tbd|cite|citations?|refs?|references?|add|find|insert|needs?)\b", re.IGNORECASE)
 _TODO = re.compile(r"^\W*(?:todo|fixme|xxx+|tbd|placeholder)?\W*", re.IGNORECASE)
 _REQUEST_WORDS = re.compile(
     r"\[[^\[\]]*\]|\b(?:todo|fixme|xxx+|tbd|(?:re)?cit(?:e[sd]?|ing|ations?)|refs?|references?|sources?|papers?|add|insert|find|get"
@@ -33,6 +34,11 @@ _PLACEHOLDER = re.compile(
 def asks_for_citation(note: str) -> bool:
     """Whether an author's note asks for a citation."""
     return bool(_ASKS.search(note))
+
+
+def is_todo(note: str) -> bool:
+    """Whether a comment is a note to oneself: it begins with TODO or a similar word, or with a request to cite."""
+    return bool(_NOTE.match(note))
 
 
 def named_work(note: str) -> str:

@@ -7,7 +7,7 @@ that fill gaps and extend the bibliography. The command line, the HTTP API and P
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from citewell import draft as drafts
 from citewell.draft import audit as auditing
-from citewell.draft import bibliography
+from citewell.draft import bibliography, hayagriva
 from citewell.draft.accept import Choice, enclosing_macro, with_citations
 from citewell.draft.audit import Finding
 from citewell.draft.entries import assign_keys, with_entries
@@ -87,7 +87,9 @@ class Manuscript:
         self.draft = drafts.read(self.path)
         self.bib = Path(bib) if bib is not None else None
         if self.bib is None:
-            named = next((name for name in self.draft.sources if name.lower().endswith(".bib")), None)
+            named = next((name for name in self.draft.sources if name.lower().endswith(".bib")), None) or next(
+                (name for name in self.draft.sources if name.lower().endswith(hayagriva.SUFFIXES)), None
+            )
             self.bib = self.path.parent / named if named else None
         elif self.bib.exists():
             bibliography.add(self.draft, _relative_name(self.path, self.bib), decode(read_bytes(self.bib))[0])
@@ -148,7 +150,8 @@ class Manuscript:
         """What could not be read."""
         missing = [name for name in self.draft.missing if self.bib is None or self.bib.stem != Path(name).stem]
         names = ", ".join(missing)
-        return [f"{self._name} refers to files that do not exist: {names}; their content is not used"] if missing else []
+        unread = [f"{self._name} refers to files that do not exist: {names}; their content is not used"] if missing else []
+        return [*unread, *self.draft.notes]
 
     def file(self, place: Place) -> Path:
         """The file that a place is in."""
@@ -224,38 +227,80 @@ class Manuscript:
     # -- patches ---------------------------------------------------------------------------------------------------------
 
     def accept(
-        self, *choices: str | CiteAt, add: Sequence[str] = (), pipeline: str | Pipeline | Stage = DEFAULT, **filters: Any
+        self,
+        *choices: str | CiteAt,
+        add: Sequence[str] = (),
+        pipeline: str | Pipeline | Stage = DEFAULT,
+        word_citations: str = "auto",
+        output: str | Path | None = None,
+        **filters: Any,
     ) -> Patch:
         """A patch that cites papers in the draft and adds their entries to the bibliography; nothing is written yet.
 
         A choice is ``"best"`` (the first suggestion for each gap), ``"2"`` (the first suggestion for gap 2), ``"2#3"`` (the
         third), ``"2=ID"`` (this paper), or a `CiteAt`. Papers in `add` are added to the bibliography without being cited.
+
+        A Word file is not changed: the patch makes a copy, ``NAME-cited.docx`` or `output`. `word_citations` says how it cites:
+        ``zotero`` (fields), ``text`` (author and year), or ``auto`` (fields where the document has fields of Zotero).
         """
-        if choices and self.path is not None and self.draft.format == "docx":
-            raise CitewellError(
-                f"{self.path} is a Word file, and citewell does not change Word files; write the entries to a file with"
-                " --take ID --bib refs.bib, import it into Zotero or Mendeley, and cite from there"
-            )
         notes: list[str] = []
         chosen = [(choice.place, self._papers(choice.ids)) for choice in choices if isinstance(choice, CiteAt)]
         chosen += self._chosen([choice for choice in choices if isinstance(choice, str)], as_pipeline(pipeline), filters, notes)
         papers = list({paper.id: paper for _, each in chosen for paper in each}.values())
         papers = list({paper.id: paper for paper in (*papers, *self._papers(add))}.values())
         keys = assign_keys(papers, self.draft.bibliography, self.draft.cited_keys)
+        if self.path is not None and self.draft.format == "docx":
+            return self._word_patch(chosen, papers, keys, notes, word_citations, output)
+        if output is not None:
+            raise CitewellError(f"{self._name} is text and is changed in place; --output is for Word files")
         texts = with_citations(self.draft, [Choice(place, tuple(keys[paper.id] for paper in each)) for place, each in chosen])
         missing = [paper for paper in papers if keys[paper.id] not in self.draft.bibliography]
         if self.path is None:
             old = self.draft.sources.get("bibliography.bib", "")
             return Patch(keys, texts, with_entries(old, missing, keys), notes=notes)
-        changes = []
-        entries = ""
-        if missing:
-            if self.bib is None:
-                raise CitewellError(f"{self.path} names no .bib file; say where the entries go: --bib refs.bib")
-            entries = with_entries(decode(read_bytes(self.bib))[0] if self.bib.exists() else "", missing, keys)
-            changes.append(Change.of(self.bib, entries))
+        if missing and self.bib is None:
+            raise CitewellError(f"{self.path} names no .bib file; say where the entries go: --bib refs.bib")
+        entries, changes = self._new_entries(missing, keys)
         changes += [Change.of(self.file(Place(name)), text) for name, text in texts.items()]
         return Patch(keys, texts, entries, [change for change in changes if change.old != change.new], notes)
+
+    def _new_entries(self, papers: Sequence[Paper], keys: Mapping[str, str]) -> tuple[str, list[Change]]:
+        """The bibliography with entries for papers that it lacks, and the change of its file."""
+        if not papers or self.bib is None:
+            return "", []
+        extend = hayagriva.with_entries if self.bib.suffix.lower() in hayagriva.SUFFIXES else with_entries
+        entries = extend(decode(read_bytes(self.bib))[0] if self.bib.exists() else "", papers, keys)
+        return entries, [Change.of(self.bib, entries)]
+
+    def _word_patch(
+        self,
+        chosen: Sequence[tuple[Place, Sequence[Paper]]],
+        papers: Sequence[Paper],
+        keys: dict[str, str],
+        notes: list[str],
+        style: str,
+        output: str | Path | None,
+    ) -> Patch:
+        """A patch that writes a copy of a Word file with citations, and entries to a bibliography where there is one."""
+        from citewell.draft import docx_write
+
+        if style not in docx_write.STYLES:
+            raise CitewellError(f"unknown kind of Word citations {style!r}; choose one of {', '.join(docx_write.STYLES)}")
+        assert self.path is not None, "only files have a Word patch"
+        missing = [paper for paper in papers if keys[paper.id] not in self.draft.bibliography]
+        if missing and self.bib is None and not chosen:
+            raise CitewellError(f"{self.path} is a Word file; say where the entries go: --bib refs.bib")
+        entries, changes = self._new_entries(missing, keys)
+        if chosen:
+            copy = Path(output) if output is not None else self.path.with_name(f"{self.path.stem}-cited{self.path.suffix}")
+            if output is None and copy.exists():
+                raise CitewellError(f"{copy} exists; remove it, or name another file with --output FILE")
+            data = read_bytes(self.path)
+            choices = [docx_write.WordChoice(place, each) for place, each in chosen]
+            new, more = docx_write.with_citations(data, str(self.path), self.draft, choices, keys, style)
+            notes += dict.fromkeys(more)
+            changes.append(Change.of_word_file(copy, new, self.path, self.draft.sources[""]))
+        return Patch(keys, {}, entries, [change for change in changes if change.old != change.new], notes)
 
     def _chosen(
         self, choices: Sequence[str], pipeline: Pipeline, filters: dict[str, Any], notes: list[str]

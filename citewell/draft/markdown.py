@@ -59,6 +59,7 @@ _TOKEN = re.compile(
     rf"""(?P<hidden>\x00+)
       | (?P<gap>(?i:{GAP.pattern.replace(" ", "[ ]")}))
       | (?P<comment><!--)
+      | (?P<myst>\{{cite(?::[a-z:]{{1,20}})?\}}`(?P<cites>[^`\n]{{0,1000}})`)
       | (?P<ticks>(?<!`)`{{1,9}}+)(?!`)(?P<code>[^`].{{0,500}}?)(?P=ticks)(?!`)
       | \\(?P<name>[A-Za-z]+)\*?(?P<arguments>(?:\[[^\[\]]{{0,300}}\]){{0,2}}(?:\{{[^{{}}]{{0,2000}}\}})?)
       | \\@ref\([^()\s]{{1,100}}\)
@@ -79,6 +80,9 @@ _TOKEN = re.compile(
 _FURTHER = re.compile(
     r"\([^()\n]{0,1000}(?:\([^()\n]{0,300}\)[^()\n]{0,300})?\)(?:\{[^{}\n]*\})?|\{[^{}\n]{0,300}\}|\[[^\[\]\n]{0,100}\]"
 )
+_MYST_LIST = re.compile(r"^[`:]{3,}\{bibliography\}[ \t]+(\S+\.bib)[ \t\r]*$", re.MULTILINE)
+"""The list of references of MyST, which may name its files."""
+_MYST_KEY = re.compile(r"\{[^{}]*\}")
 _BRACKET = re.compile(r"\\.|[\[\]]|\n[ \t\r]*\n")
 _ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
 _SUMMARY = re.compile(r"summary", re.IGNORECASE)
@@ -108,12 +112,22 @@ def at_key(key: str) -> str:
 
 def read(source: DraftSource) -> Draft:
     """The draft in a Markdown document, with the files that it includes and its bibliography."""
-    text, folder = source.text, source.folder
+    return read_mapped(_with_includes(source.text, _front_end(source.text), source.folder), source.folder)
+
+
+def _front_end(text: str) -> int:
+    front = _FRONT.match(text) or _TITLE_BLOCK.match(text)
+    return front.end() if front else 0
+
+
+def read_mapped(source: SourceText, folder: Folder) -> Draft:
+    """The draft in Markdown that may be a part of other files."""
+    text = source.text
     front = _FRONT.match(text)
     title_block = None if front else _TITLE_BLOCK.match(text)
     draft = Draft(format="markdown")
     start = front.end() if front else title_block.end() if title_block else 0
-    reader = _Reader(_with_includes(text, start, folder), draft)
+    reader = _Reader(source, draft)
     resources: list[str] = []
     if front:
         resources = front_matter.read_header(draft, front[1], _plain)
@@ -126,6 +140,7 @@ def read(source: DraftSource) -> Draft:
         )
     reader.walk(start)
     draft = reader.builder.build()
+    resources += [name for match in _MYST_LIST.finditer(text) for name in match[1].split(",")]
     read_bibliography(draft, resources, folder)
     return draft
 
@@ -299,6 +314,8 @@ class _Reader:
             block.mark(begin, after, [], bracket_note(match[0]))
         elif match["comment"]:
             return self._comment(begin, after, end)
+        elif match["myst"]:
+            self._myst(match)
         elif match["code"] and not match["code"].startswith("r "):
             block.copy(match["code"], match.start("code"))
         elif match["name"]:
@@ -339,6 +356,12 @@ class _Reader:
             block.mark(begin, after, keys, textual=tex_commands.is_textual(name))
         elif name not in tex_commands.SKIPPED and name not in ("begin", "end") and (text := to_text(match[0])):
             block.write(text, begin, after)
+
+    def _myst(self, match: re.Match[str]) -> None:
+        """A citation of MyST: ``{cite:p}`one,two```; a key may stand between braces that say what surrounds it."""
+        keys = [_MYST_KEY.sub("", each).strip() for each in match["cites"].split(",")]
+        role = match["myst"].partition("}")[0]
+        self.builder.block.mark(*match.span(), list(filter(is_key, keys)), textual=role.endswith((":t", ":ts")))
 
     def _bracket(self, begin: int, end: int, depth: int) -> int:
         """A group of citations, a link, or a plain bracket."""

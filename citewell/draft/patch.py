@@ -18,6 +18,8 @@ class Change:
     path: Path
     old: bytes | None
     new: bytes
+    texts: tuple[str, str, str] | None = None
+    """For a file that is not text: the name of the file it is made from, and the text of both for the diff."""
 
     @classmethod
     def of(cls, path: Path, text: str) -> Change:
@@ -31,6 +33,14 @@ class Change:
             raise CitewellError(
                 f"{path} is encoded in {encoding.name}, which has no {letter!r}; save it as UTF-8 first"
             ) from error
+
+    @classmethod
+    def of_word_file(cls, path: Path, new: bytes, original: Path, text: str) -> Change:
+        """A Word file at `path`, made from `original`; the diff compares the Markdown that both are read as."""
+        from citewell.draft.docx_document import convert
+
+        old = path.read_bytes() if path.exists() else None
+        return cls(path, old, new, (str(original), text, convert(new, str(path)).markdown.text))
 
     def diff(self) -> str:
         """The change as a unified diff, which ``patch`` and ``git apply`` accept."""
@@ -47,8 +57,11 @@ class Change:
         return f"Change({str(self.path)!r})\n{self.diff()}"
 
     def _diff_lines(self) -> Iterator[str]:
-        before, after = decode(self.old or b"")[0], decode(self.new)[0]
-        old_name = str(self.path) if self.old is not None else "/dev/null"
+        if self.texts is not None:
+            old_name, before, after = self.texts
+        else:
+            before, after = decode(self.old or b"")[0], decode(self.new)[0]
+            old_name = str(self.path) if self.old is not None else "/dev/null"
         for line in difflib.unified_diff(_lines(before), _lines(after), old_name, str(self.path)):
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 

@@ -8,9 +8,9 @@ is the name of the format::
     def matches(source: DraftSource) -> bool: ...     # does this manuscript have the format, by its content or its suffix?
     def read(source: DraftSource) -> Draft: ...
 
-citewell's own readers (docx, latex, markdown, text) have priorities from 40 down to 0, and ``text`` accepts everything, so
-other readers are tried first. A reader of another package that cannot be imported or that fails gets one line in the log and
-does not stop the others.
+citewell's own readers (docx, notebook, typst, org, latex, markdown, text) have priorities from 40 down to 0, and ``text``
+accepts everything, so other readers are tried first. A reader of another package that cannot be imported or that fails gets one
+line in the log and does not stop the others.
 """
 
 from __future__ import annotations
@@ -52,6 +52,12 @@ def detect(source: DraftSource) -> str:
 def is_binary(format: str) -> bool:
     """Whether manuscripts of a format are not text, as Word files."""
     return bool(getattr(_reader(format), "BINARY", False))
+
+
+def is_own(format: str) -> bool:
+    """Whether the reader of a format is citewell's own."""
+    plugin = plugins(GROUP).get(format)
+    return plugin is not None and plugin.own
 
 
 def read(source: DraftSource, format: str = "") -> Draft:

@@ -53,6 +53,11 @@ def write(papers: Iterable[Paper], out: TextIO, keys: Citekeys | None = None) ->
     out.write("[]\n" if before == "[" else "\n]\n")
 
 
+def item(paper: Paper, key: str) -> dict[str, Any]:
+    """One paper as an item with the id `key`."""
+    return _item(paper, Citekeys()) | {"id": key}
+
+
 def _item(paper: Paper, keys: Citekeys) -> dict[str, Any]:
     own_type = paper.extra.get("type", "")
     dated = date_parts(paper)

@@ -17,7 +17,7 @@ READER = """
 from citewell.papers import Citation, Draft, Place
 
 def matches(source):
-    return source.suffix == ".typ"
+    return source.suffix == ".adoc"
 
 def read(source):
     text = source.text
@@ -30,15 +30,15 @@ BROKEN = "def matches(source):\n    return source.suffix == '.bad'\ndef read(sou
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package with a reader for Typst, one that fails, and one that cannot be imported."""
+    """A package with a reader for AsciiDoc, one that fails, and one that cannot be imported."""
     folder = tmp_path / "installed"
-    metadata = folder / "typst_drafts-1.0.dist-info"
+    metadata = folder / "asciidoc_drafts-1.0.dist-info"
     metadata.mkdir(parents=True)
-    (folder / "typst_drafts.py").write_text(READER)
-    (folder / "typst_broken.py").write_text(BROKEN)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: typst-drafts\nVersion: 1.0\n")
+    (folder / "asciidoc_drafts.py").write_text(READER)
+    (folder / "asciidoc_broken.py").write_text(BROKEN)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: asciidoc-drafts\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(
-        "[citewell.drafts]\ntypst = typst_drafts\nbad = typst_broken\nabsent = typst_absent\n"
+        "[citewell.drafts]\nasciidoc = asciidoc_drafts\nbad = asciidoc_broken\nabsent = asciidoc_absent\n"
     )
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.setenv("PYTHONPATH", f"{folder}:{Path(__file__).parents[2]}")
@@ -53,12 +53,12 @@ def test_the_built_in_readers_are_registered_the_same_way() -> None:
 
 
 def test_a_reader_of_another_package(package: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "paper.typ"
+    path = tmp_path / "paper.adoc"
     path.write_text("= On Trees\nTrees grow @?.")
     with caplog.at_level(logging.WARNING):
         draft = read(path)
-    assert (draft.format, draft.title, len(draft.gaps)) == ("typst", "On Trees", 1)
-    assert [record.getMessage().count("\n") for record in caplog.records] == [0] and "typst-drafts" in caplog.text
+    assert (draft.format, draft.title, len(draft.gaps)) == ("asciidoc", "On Trees", 1)
+    assert [record.getMessage().count("\n") for record in caplog.records] == [0] and "asciidoc-drafts" in caplog.text
 
 
 def test_a_reader_that_fails_gets_one_line(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,4 +68,4 @@ def test_a_reader_that_fails_gets_one_line(package: Path, tmp_path: Path, monkey
     command = [sys.executable, "-m", "citewell", "check", str(path), "--no-suggestions"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2 and "Traceback" not in done.stderr
-    assert "the draft format 'bad' of the package typst-drafts does not work (KeyError: 'lost')" in done.stderr
+    assert "the draft format 'bad' of the package asciidoc-drafts does not work (KeyError: 'lost')" in done.stderr

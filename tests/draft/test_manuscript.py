@@ -147,7 +147,7 @@ def test_mistakes_get_one_line_with_the_fix(library: Path, draft: Path, argument
     ("name", "text", "says"),
     [
         ("a.pdf", "%PDF-1.5\n1 0 obj", "is a PDF; save your draft as .tex"),
-        ("a.rtf", "{\\rtf1 Boats}", "is rich text (RTF); save"),
+        ("a.rtf", "{\\rtf1 Boats}", "is rich text (RTF); open it"),
         ("a.docx", "PK\x03\x04 and no more", "is not a Word file, or a damaged one; save"),
         ("a.html", "\n<!DOCTYPE html><p>Boats [?]", "is a web page; save"),
         ("a.tex", "\\documentclass{article}\\begin{document}\\end{document}", "no title and no text"),
