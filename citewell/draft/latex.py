@@ -62,6 +62,8 @@ _RAISED = re.compile(r"[ ^]*")
 _SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
 _SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
 _MAX_GAP = 60
+_MAX_LABEL = 200
+"""The longest label of an acronym."""
 _MAX_HIDDEN_WORDS = 40
 """A longer text in a macro that prints nothing is hidden text, not a note."""
 _MAX_FORMULA_END = 200
@@ -253,10 +255,14 @@ class _Reader:
 
     def _unknown(self, name: str, begin: int, end: int) -> int:
         """A letter, a symbol, an acronym, or an unknown command, whose arguments are read as text."""
-        if printed := self._acronyms.printed(name, self._brackets.inside(self._brackets.options(end))):
-            after = self._brackets.arguments(end, 1)
-            self.builder.block.write(printed, begin, after)
-            return after
+        if self._acronyms.is_use(name):
+            opening = self._brackets.options(end)
+            close = self._brackets.braces.get(opening, -1)
+            if opening < close <= opening + _MAX_LABEL and (
+                printed := self._acronyms.printed(name, self.text[opening + 1 : close])
+            ):
+                self.builder.block.write(printed, begin, close + 1)
+                return close + 1
         if part_of_command(name) and self._is_argument(end):
             section = self.builder.section
             self._close()

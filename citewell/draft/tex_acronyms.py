@@ -75,9 +75,13 @@ class AcronymUses:
         self._acronyms = acronyms
         self._used: set[str] = set()
 
+    def is_use(self, command: str) -> bool:
+        """Whether a command prints an acronym, in a document that defines some."""
+        return bool(self._acronyms) and _COMMAND.fullmatch(command) is not None
+
     def printed(self, command: str, label: str) -> str:
         """What a command prints for a label; empty where the command or the label is not one of an acronym."""
-        known = _COMMAND.fullmatch(command) if self._acronyms else None
+        known = _COMMAND.fullmatch(command)
         form = _FORMS.get(known[1]) if known else None
         acronym = self._acronyms.get(label.strip())
         if form is None or acronym is None:
