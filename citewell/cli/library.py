@@ -91,7 +91,8 @@ def _of_model(model: TrainedModel) -> str:
 def check(library: Library, as_json: bool) -> None:
     """Verify the store, the index, and that they agree.
 
-    Exits with status 1 if something is damaged, and says whether 'citewell library rebuild' repairs it.
+    Exits with status 1 if something is damaged, and says whether 'citewell library rebuild' repairs it. Lists papers that were
+    merged from records which may describe different works.
     """
     verdict = library.check()
     if as_json:
@@ -99,6 +100,8 @@ def check(library: Library, as_json: bool) -> None:
     else:
         for note in verdict.notes:
             click.echo(f"note: {note}")
+        for doubt in verdict.doubtful:
+            click.echo(f"doubtful merge: {doubt}")
         for damage in verdict.store:
             click.echo(f"store damaged: {damage}")
         for damage in verdict.index:
@@ -138,6 +141,39 @@ def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
         print_json({"removed": count})
     else:
         click.echo(f"removed {count:,} {'paper' if count == 1 else 'papers'}")
+
+
+@command.command("merge")
+@click.argument("names", nargs=-1, required=True, metavar="ID ID...")
+@library_option
+@json_option
+def merge(names: tuple[str, ...], library: Library, as_json: bool) -> None:
+    """Make one paper of several that are the same work.
+
+    Every key and identifier still finds the paper, and every key is exported. The decision stays when the files are added again.
+    """
+    library.merge(names)
+    if as_json:
+        print_json({"merged": list(names), "id": library.paper(names[0]).id})
+    else:
+        click.echo(f"{', '.join(names)} are one paper now")
+
+
+@command.command("split")
+@click.argument("key")
+@library_option
+@json_option
+def split(key: str, library: Library, as_json: bool) -> None:
+    """Make a paper of its own of a record that was merged with others.
+
+    KEY is the key of the record in its file; 'citewell show' lists the records of a paper. The decision stays when the files are
+    added again.
+    """
+    library.split(key)
+    if as_json:
+        print_json({"split": key, "id": library.paper(key).id})
+    else:
+        click.echo(f"{key} is a paper of its own now")
 
 
 @command.command("encode")

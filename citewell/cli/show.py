@@ -32,7 +32,7 @@ def command(name: str, library: Library, as_json: bool) -> None:
     citing = library.store.papers(library.store.cited_by(number))
     click.secho(paper.title or paper.id, bold=True)
     click.echo(byline(paper, authors=20))
-    click.echo("  ".join(key for key in paper.ids if not key.startswith(("record:", "local:"))) or paper.id)
+    click.echo("  ".join(key for key in paper.ids if not key.startswith(("record:", "local:", "group:"))) or paper.id)
     if paper.abstract:
         click.echo(f"\n{paper.abstract}")
     if paper.keywords:

@@ -14,7 +14,7 @@ from citewell.errors import CitewellError
 from citewell.export import bibtex, csl_json, jsonl, ris
 from citewell.papers import Paper
 
-_PRIVATE = ("local:", "record:")
+_PRIVATE = ("local:", "record:", "group:")
 """Schemes of identifiers that are meaningless outside of one library."""
 
 FORMATS = {"bibtex": bibtex, "ris": ris, "csl": csl_json, "jsonl": jsonl}

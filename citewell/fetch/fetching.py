@@ -186,5 +186,5 @@ class _Batch:
                 time.sleep(0.5)
 
     def _commit(self) -> None:
-        self._result.new_papers += self._library.take(self._records).new_papers
+        self._result.new_papers += self._library.take(self._records, source=self._result.service).new_papers
         self._records, self._since = [], time.monotonic()

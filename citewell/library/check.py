@@ -16,8 +16,16 @@ from citewell.library.index import manifest as manifests
 from citewell.library.index.index import Index
 from citewell.library.index.links import BITS as LINK_BITS
 from citewell.library.index.postings import AUTHORS, BLOCK_BITS, JOINED, STALE_BY
+from citewell.library.store import statements
+from citewell.library.store.identity import title_overlap
 from citewell.library.store.store import Store
+from citewell.papers import Paper
+from citewell.text.author_terms import families
 
+_SAME_TITLE = 0.6
+"""The share of words that the titles of two versions of a work have in common at least."""
+_SAME_YEARS = 2
+"""By how many years two versions of a work differ at most."""
 _DANGLING = {
     "citations whose citing paper is missing": "SELECT count(*) FROM citations WHERE citing NOT IN (SELECT num FROM papers)",
     "citations whose cited paper is missing": "SELECT count(*) FROM citations WHERE cited NOT IN (SELECT num FROM papers)",
@@ -49,6 +57,8 @@ class Verdict:
     """Damage to derived files, which ``citewell library rebuild`` repairs."""
     notes: list[str] = field(default_factory=list)
     """Worth knowing, but harmless."""
+    doubtful: list[str] = field(default_factory=list)
+    """Papers merged from records that may describe different works."""
 
     @property
     def sound(self) -> bool:
@@ -66,6 +76,7 @@ def check(library: Path) -> Verdict:
         verdict.index.append(str(error))
     try:
         _check_store(store, verdict)
+        verdict.doubtful += _doubtful_merges(store)
         if index is not None:
             _check_index(library, index, store, verdict)
     except sqlite3.DatabaseError as error:
@@ -93,6 +104,36 @@ def _check_store(store: Store, verdict: Verdict) -> None:
     for what, query in _DANGLING.items():
         if count := int(store.db.execute(query).fetchone()[0]):
             verdict.store.append(f"{count:,} {what}")
+
+
+def _doubtful_merges(store: Store) -> list[str]:
+    """The merged papers whose records differ in title, authors or year, unless the user has put them together."""
+    if not statements.recorded(store.db):
+        return []
+    query = "SELECT paper FROM statements GROUP BY paper HAVING count(*) > 1 AND max(grouped) = '' ORDER BY paper"
+    lines = []
+    for (num,) in store.db.execute(query).fetchall():
+        first, *others = statements.about(store.db, num)
+        paper = statements.record(store.db, first)
+        doubts = ((each.key, _doubt(paper, statements.record(store.db, each))) for each in others)
+        lines += [
+            f"{first.key} and {key} are one paper, but {doubt}; if they are not, run 'citewell library split {key}'"
+            for key, doubt in doubts
+            if doubt
+        ]
+    return lines
+
+
+def _doubt(one: Paper, other: Paper) -> str:
+    """Why two records may be of different works; empty if nothing speaks for that."""
+    if one.title and other.title and title_overlap(one.title, other.title) < _SAME_TITLE:
+        return "their titles differ"
+    if one.year and other.year and abs(one.year - other.year) > _SAME_YEARS:
+        return f"their years are {one.year} and {other.year}"
+    names, other_names = families(one.authors), families(other.authors)
+    if names and other_names and names.isdisjoint(other_names):
+        return "they have no author in common"
+    return ""
 
 
 def _check_index(library: Path, index: Index, store: Store, verdict: Verdict) -> None:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
@@ -170,6 +171,35 @@ class Library:
                 removal.remove(db, list(dict.fromkeys(nums)))
             indexer.refresh()
             return len(set(nums))
+
+    def merge(self, names: Sequence[str]) -> None:
+        """Make one paper of several; every key and identifier still finds it, also after their files are added again."""
+        from citewell.library.store.intake import Intake
+
+        nums = sorted({self.number(name) for name in names})
+        if len(nums) < 2:
+            raise CitewellError("these names are of one paper already; name at least two papers")
+        with self._writing() as (db, indexer):
+            with schema.transaction(db):
+                Intake(db).join(nums, uuid4().hex[:12])
+            indexer.refresh()
+
+    def split(self, key: str) -> None:
+        """Make the record with this key a paper of its own, also after its file is added again."""
+        from citewell.library.store import statements
+        from citewell.library.store.intake import Intake
+
+        records = statements.about(self.store.db, self.number(key))
+        chosen = [each for each in records if each.key == key]
+        if len(records) < 2:
+            raise CitewellError(f"{key} is not merged: only one record describes it")
+        if not chosen:
+            keys = ", ".join(each.key for each in records if each.source != statements.UNKNOWN)
+            raise CitewellError(f"{key} is no key of a record; the paper was merged from {keys}: name one of these")
+        with self._writing() as (db, indexer):
+            with schema.transaction(db):
+                Intake(db).separate(chosen[-1], uuid4().hex[:12])
+            indexer.refresh()
 
     def rebuild(self, progress: Progress = SILENT) -> None:
         """Build the index again from the store."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import re
-import unicodedata
 from typing import NamedTuple
+
+from citewell.text.fold import folded
 
 DELIMITERS = ("\t", ",", ";", "|")
 _MAX_HEADER = 32 * 1024
@@ -76,8 +77,7 @@ class Header(NamedTuple):
 
 def key(name: str) -> str:
     """The name of a column in lower case, without accents, spaces and punctuation: ``Author(s)`` is ``authors``."""
-    plain = unicodedata.normalize("NFKD", name[:200]).casefold()
-    return _NOT_WORD.sub("", "".join(sign for sign in plain if not unicodedata.combining(sign)))
+    return _NOT_WORD.sub("", folded(name[:200]))
 
 
 def header_of(start: str) -> Header | None:

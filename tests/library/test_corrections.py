@@ -142,3 +142,62 @@ def test_a_whole_library_gives_its_files_back(library: Library, tmp_path: Path) 
     chosen = io.StringIO(newline="")
     export(library, "bibtex", chosen, [library.number("a")])
     assert chosen.getvalue().startswith("@string{j = {Journal}}\n@article{a, title")
+
+
+def book_and_chapter() -> tuple[str, str]:
+    book = entry("book", "A book of tides", author="Holm, Kai", doi="10.1000/book").replace("@article", "@book")
+    chapter = entry("chapter", "On gulls", author="Berg, Ada", doi="10.1000/book").replace("@article", "@incollection")
+    return book, chapter
+
+
+def test_a_chapter_is_not_its_book(library: Library, tmp_path: Path) -> None:
+    for order in (book_and_chapter(), tuple(reversed(book_and_chapter()))):
+        other = Library(tmp_path / order[0][:8])
+        other.add([written(tmp_path / "refs.bib", *order)])
+        assert (other.paper("book").title, other.paper("chapter").title) == ("A book of tides", "On gulls")
+        assert other.check().sound and not other.check().doubtful
+
+
+def test_a_chapter_with_the_title_of_its_book_is_another_work(library: Library, tmp_path: Path) -> None:
+    chapter = entry("chapter", "Tides").replace("@article", "@incollection")
+    library.add([written(tmp_path / "refs.bib", entry("book", "Tides").replace("@article", "@book"), chapter)])
+    assert len(library) == 2
+
+
+def test_an_abstract_is_not_its_article(library: Library, tmp_path: Path) -> None:
+    poster = entry("poster", "Tides").replace("year =", "type = {Poster},\n  year =")
+    library.add([written(tmp_path / "refs.bib", entry("article", "Tides"), poster)])
+    assert len(library) == 2
+
+
+def test_chapters_with_the_doi_of_their_book_stay_apart(library: Library, tmp_path: Path) -> None:
+    _, chapter = book_and_chapter()
+    another = chapter.replace("{chapter,", "{another,").replace("On gulls", "Counting boats")
+    library.add([written(tmp_path / "refs.bib", chapter, another)])
+    assert len(library) == 2 and library.check().sound
+
+
+def test_the_user_merges_and_splits(library: Library, tmp_path: Path) -> None:
+    refs = written(tmp_path / "refs.bib", entry("a", "Boats"), entry("b", "Ships", 2022), entry("c", "Boats", 2021))
+    library.add([refs])
+    assert library.number("a") == library.number("c")
+    library.split("c")
+    library.merge(["a", "b"])
+    for _ in range(2):
+        assert len(library) == 2 and library.check().sound
+        assert library.number("a") == library.number("b") != library.number("c")
+        out = io.StringIO(newline="")
+        export(library, "bibtex", out)
+        assert out.getvalue() == refs.read_text()
+        edited = (entry("a", "Boats!"), entry("b", "Ships", 2023), entry("c", "Boats", 2020))
+        library.add([written(refs, *edited)], sync=True)
+    library.split("b")
+    assert len(library) == 3
+
+
+def test_doubtful_merges_are_listed(library: Library, tmp_path: Path) -> None:
+    other = entry("b", "Ships of the northern sea", doi="10.1000/a")
+    library.add([written(tmp_path / "refs.bib", entry("a", "Boats in harbours", doi="10.1000/a"), other)])
+    assert library.check().doubtful == [
+        "a and b are one paper, but their titles differ; if they are not, run 'citewell library split b'"
+    ]

@@ -1,9 +1,10 @@
 """Identity: whether two records describe the same paper.
 
-They do if they share an identifier. Otherwise they do if their normalised titles are equal, they share an author, and their
-years differ by at most one. A paper that was merged from several records is compared by all their titles, authors and years, so
-the result does not depend on the order of the records. A record with neither an identifier nor enough to compare gets an
-identifier made from its content, so adding a file twice changes nothing.
+They do if they share an identifier, unless it is that of a book which its chapters have been given. Otherwise they do if their
+normalised titles are equal, they share an author, and their years differ by at most one, unless one is a chapter and the other
+a book, or only one is an abstract. A paper that was merged from several records is compared by all their titles, authors and
+years, so the result does not depend on the order of the records. A record with neither an identifier nor enough to compare gets
+an identifier made from its content, so adding a file twice changes nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,21 @@ from citewell.papers import OTHERS, Paper, Reference
 from citewell.text.fold import folded
 
 _WORD = re.compile(r"[^\W_]+")
+_ALIKE = 0.6
+"""The share of the words of two titles from which on they may be titles of one chapter."""
+_CHAPTER = frozenset(("incollection", "inbook", "chapter", "chap", "suppbook", "section"))
+_BOOK = frozenset(("book", "mvbook", "monograph", "proceedings", "collection", "mvcollection", "mvproceedings"))
+_ABSTRACT = frozenset(("abstract", "poster"))
+_ABSTRACT_TITLE = re.compile(r"[(\[](?:meeting |conference )?abstract[)\]]", re.IGNORECASE)
+
+
+GROUP = "group:"
+"""The scheme of identifiers for what the user has put together or taken apart."""
+
+
+def group_key(group: str) -> str:
+    """The identifier of a group of records that the user has made."""
+    return f"{GROUP}{group}"
 
 
 def title_key(title: str) -> int | None:
@@ -47,6 +63,34 @@ def same_work(one: Signature, other: Signature) -> bool:
         and not one.families.isdisjoint(other.families)
         and same_years(one.years, other.years)
     )
+
+
+def conflict(one: Paper, other: Paper, by_identifier: bool) -> bool:
+    """Whether two records cannot be the same work, although they share an identifier, or their title and an author."""
+    kinds = {_kind(one), _kind(other)}
+    apart = kinds == {"chapter", "book"} or (len(kinds) == 2 and "abstract" in kinds)
+    if not by_identifier:
+        return apart
+    if not one.title or not other.title or title_key(one.title) == title_key(other.title):
+        return False
+    # Chapters often have the identifier of their book.
+    return title_overlap(one.title, other.title) < (1 if apart else _ALIKE if kinds == {"chapter"} else 0)
+
+
+def title_overlap(title: str, other: str) -> float:
+    """The share of the words of the shorter title that the longer one has too."""
+    words, other_words = set(_WORD.findall(folded(title))), set(_WORD.findall(folded(other)))
+    return len(words & other_words) / max(1, min(len(words), len(other_words)))
+
+
+def _kind(paper: Paper) -> str:
+    """``chapter``, ``book`` or ``abstract``; empty for other works."""
+    words = set(_WORD.findall(f"{paper.extra.get('type', '')} {paper.extra.get('genre', '')}".lower()))
+    if words & _ABSTRACT or _ABSTRACT_TITLE.search(paper.title):
+        return "abstract"
+    if words & _CHAPTER:
+        return "chapter"
+    return "book" if words & _BOOK else ""
 
 
 def _expanded(ids: list[str]) -> list[str]:

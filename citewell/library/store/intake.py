@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -21,7 +21,10 @@ from citewell.hashing import hash64
 from citewell.identifiers import implied
 from citewell.library.store import rows, statements
 from citewell.library.store.identity import (
+    GROUP,
     Signature,
+    conflict,
+    group_key,
     paper_keys,
     reference_hash,
     reference_ids,
@@ -155,7 +158,7 @@ class Intake:
         """Replace what a source said by what it says now; `paper` is the new record."""
         prior = statements.current(self._db, prior)
         row, group = self._dissolve(prior)
-        statement.paper = prior.paper
+        statement.paper, statement.grouped = prior.paper, prior.grouped
         kept = [(_record(each), each) for each in group if each.num != prior.num]
         self._settle_again(row, sorted([*kept, (paper, statement)], key=lambda pair: pair[1].priority))
         self.changed += 1
@@ -168,6 +171,27 @@ class Intake:
         row, group = self._dissolve(statement)
         self._settle_again(row, [(_record(each), each) for each in group if each.num != statement.num])
         return True
+
+    def join(self, nums: Sequence[int], group: str) -> None:
+        """Make one paper of several because the user says so, now and whenever their records are read again."""
+        self._begin()
+        row, *others = [self._row(num) for num in sorted(set(nums))]
+        for each in (row, *others):
+            self._load_statements(each, needed=True)
+        for other in others:
+            self._unite(row, other)
+        for statement in self._stored[row.num]:
+            statement.grouped = group
+        self._keys[group_key(group)] = self._new_keys[group_key(group)] = row.num
+        self._finish([], [])
+
+    def separate(self, statement: Statement, group: str) -> None:
+        """Make a paper of its own of one statement, now and whenever its record is read again."""
+        row, all_statements = self._dissolve(statement)
+        rest = [each for each in all_statements if each.num != statement.num]
+        apart = next(each for each in all_statements if each.num == statement.num)
+        apart.grouped = group
+        self._settle_again(row, [(_record(each), each) for each in (*rest, apart)])
 
     def _dissolve(self, statement: Statement) -> tuple[Row, list[Statement]]:
         """Take a paper out of identification; returns its row and the statements about it."""
@@ -245,6 +269,7 @@ class Intake:
         """Note that a source still says the same."""
         row = self._row(prior.paper)
         statement.num, statement.record, statement.paper = prior.num, prior.record, row.num
+        statement.grouped = prior.grouped
         self._seen[prior.num] = statement
         self._keep_sentences(row, paper.sentences)
         return row
@@ -279,12 +304,13 @@ class Intake:
         first, *others = sorted(group, key=lambda each: each.priority)
         base = statements.decode(first.record)
         row.paper, row.also, row.changed = base.paper, base.also, True
-        row.paper.ids = paper_keys(row.paper)
+        groups = [group_key(each.grouped) for each in group if each.grouped]
+        row.paper.ids = [*dict.fromkeys(groups), *self._owned(row, row.paper)]
         row.paper.id = self._name(row.num, row.paper, row.paper.ids) if first.source != statements.UNKNOWN else old.id
         row.title_key = title_key(row.paper.title)
         for each in others:
             other = statements.decode(each.record)
-            other.paper.ids = paper_keys(other.paper)
+            other.paper.ids = self._owned(row, other.paper)
             if each.source == statements.UNKNOWN:
                 rows.absorb(row, other)
             else:
@@ -302,6 +328,13 @@ class Intake:
             new.authors,
         ):
             self._writes.dirty[row.num] |= OWN
+
+    def _owned(self, row: Row, paper: Paper) -> list[str]:
+        """The identifiers of a record that belong to its row; others are those of a work that it was mistaken for."""
+        keys = paper_keys(paper)
+        self._know([key for key in keys if key not in self._keys], set())
+        owned = [key for key in keys if key not in self._keys or self._current(self._keys[key]) == row.num]
+        return owned or paper_keys(replace(paper, ids=[]))
 
     def _write_statements(self) -> None:
         for row in [row for row in self._rows.values() if row.united is None]:
@@ -375,11 +408,15 @@ class Intake:
     def _settle(self, paper: Paper, statement: Statement | None) -> Row:
         """The row of `paper`: a new one, an existing one, or several that it shows to be the same paper."""
         keys = paper_keys(paper)
-        matches = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
         title = title_key(paper.title)
-        if not matches and title in self._titles and paper.year is not None:
-            twin = self._twin(Signature({title}, {paper.year}, families(paper.authors)), None)
-            matches = [twin.num] if twin is not None else []
+        if statement is not None and statement.grouped:
+            keys.insert(0, group_key(statement.grouped))
+            self._know(keys[:1], set())
+            matches = [self._row(self._keys[keys[0]]).num] if keys[0] in self._keys else []
+        else:
+            matches = self._matches(paper, keys, title)
+        keys = [key for key in keys if key not in self._keys or self._current(self._keys[key]) in matches]
+        keys = keys or paper_keys(replace(paper, ids=[]))  # all are those of another work
         if not matches:
             row = self._create(paper, title, keys)
             self._state(row, statement, paper)
@@ -394,13 +431,26 @@ class Intake:
         self._keep_sentences(row, paper.sentences)
         return row
 
-    def _twin(self, known_by: Signature, itself: int | None) -> Row | None:
-        """A paper other than `itself` that is the same work."""
+    def _matches(self, paper: Paper, keys: Sequence[str], title: int | None) -> list[int]:
+        """The papers that a record is about, by its identifiers, else by title, author and year."""
+        nums = sorted({self._row(self._keys[key]).num for key in keys if key in self._keys})
+        nums = [num for num in nums if not conflict(self._row(num).paper, paper, by_identifier=True)]
+        if len(nums) > 1 and any(_is_grouped(self._row(num)) for num in nums):
+            return nums[:1]  # the user has decided what belongs together
+        if not nums and title in self._titles and paper.year is not None:
+            twin = self._twin(Signature({title}, {paper.year}, families(paper.authors)), paper, None)
+            nums = [twin.num] if twin is not None else []
+        return nums
+
+    def _twin(self, known_by: Signature, paper: Paper, itself: int | None) -> Row | None:
+        """A paper other than `itself` that is the same work as `paper`."""
         if known_by.years and known_by.families:
             for title in known_by.titles:
                 for num in self._titles.get(title, ()):
                     row = self._row(num)
-                    if row.num != itself and same_work(row.signature(), known_by):
+                    if row.num == itself or _is_grouped(row) or not same_work(row.signature(), known_by):
+                        continue
+                    if not conflict(row.paper, paper, by_identifier=False):
                         return row
         return None
 
@@ -467,7 +517,7 @@ class Intake:
         while True:
             known_by = row.signature()
             self._know((), known_by.titles)
-            twin = self._twin(known_by, row.num)
+            twin = None if _is_grouped(row) else self._twin(known_by, row.paper, row.num)
             if twin is None:
                 return row
             row, other = sorted((row, twin), key=lambda each: each.num)
@@ -658,3 +708,8 @@ class Intake:
 
 def _record(statement: Statement) -> Paper:
     return statements.decode(statement.record).paper
+
+
+def _is_grouped(row: Row) -> bool:
+    """Whether the user has decided what belongs to a paper."""
+    return any(key.startswith(GROUP) for key in row.paper.ids)

@@ -132,6 +132,7 @@ CREATE TABLE statements (            -- what a source says of a paper
     record TEXT NOT NULL,            -- JSON; empty while the paper has no other statement: its row is the record
     text TEXT NOT NULL,              -- the record exactly as the file has it, if the reader keeps it
     lead TEXT NOT NULL,              -- what the file has before it
+    grouped TEXT NOT NULL DEFAULT '', -- what the user has decided: it is about the same paper as all others of this group
     UNIQUE (source, key)
 );
 CREATE INDEX statements_by_paper ON statements (paper);

@@ -22,7 +22,7 @@ from citewell.papers import Paper
 
 UNKNOWN = 0
 """The number of the source of records whose source nobody named."""
-_COLUMNS = "statements.num, source, own, key, paper, position, statements.reading, digest, record, text, lead"
+_COLUMNS = "statements.num, source, own, key, paper, position, statements.reading, digest, record, text, lead, grouped"
 _FROM = f"SELECT {_COLUMNS} FROM statements JOIN sources ON sources.num = source"
 
 
@@ -52,6 +52,8 @@ class Statement:
     lead: str = ""
     num: int | None = None
     """Its number in the store, once it is stored."""
+    grouped: str = ""
+    """The group that the user has put it in: statements of one group are about one paper, and about no other."""
 
     @property
     def priority(self) -> tuple[bool, int, int]:
@@ -61,7 +63,7 @@ class Statement:
     def columns(self) -> tuple[object, ...]:
         return (
             *(self.num, self.source, self.key, self.paper, self.position, self.reading, self.digest),
-            *(self.record, self.text, self.lead),
+            *(self.record, self.text, self.lead, self.grouped),
         )
 
 
@@ -149,7 +151,7 @@ class SourceFile(NamedTuple):
 
 def sources(db: sqlite3.Connection) -> list[SourceFile]:
     """All sources, in the order in which they were first added."""
-    if not _recorded(db):
+    if not recorded(db):
         return []
     columns = db.execute("SELECT num, name, format, own, complete, remainder FROM sources WHERE num > 0 ORDER BY num")
     return [SourceFile(*each) for each in columns]
@@ -161,7 +163,7 @@ def of_source(db: sqlite3.Connection, source: int) -> Iterator[Statement]:
         yield _from_columns(columns)
 
 
-def _recorded(db: sqlite3.Connection) -> bool:
+def recorded(db: sqlite3.Connection) -> bool:
     """Whether the library records its sources; one of an older version does so once something is added."""
     return db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'statements'").fetchone() is not None
 
@@ -185,7 +187,7 @@ def repeats(db: sqlite3.Connection, reading: Reading, key: str) -> int:
 
 def about(db: sqlite3.Connection, paper: int) -> list[Statement]:
     """The statements about a paper, in the order in which they count."""
-    if not _recorded(db):
+    if not recorded(db):
         return []
     return sorted(_select(db, "WHERE paper = ?", (paper,)), key=lambda each: each.priority)
 
@@ -203,8 +205,8 @@ def record(db: sqlite3.Connection, statement: Statement) -> Paper:
 def write(db: sqlite3.Connection, statements: Iterable[Statement]) -> None:
     """Store statements, new and changed ones."""
     db.executemany(
-        "INSERT OR REPLACE INTO statements (num, source, key, paper, position, reading, digest, record, text, lead)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO statements (num, source, key, paper, position, reading, digest, record, text, lead,"
+        " grouped) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (each.columns() for each in statements),
     )
 
@@ -218,5 +220,5 @@ def _select(db: sqlite3.Connection, where: str, values: Sequence[object]) -> lis
 
 
 def _from_columns(columns: Sequence[Any]) -> Statement:
-    num, source, own, key, paper, position, reading, digest, record, text, lead = columns
-    return Statement(source, bool(own), key, paper, position, reading, digest, record, text, lead, num)
+    num, source, own, key, paper, position, reading, digest, record, text, lead, grouped = columns
+    return Statement(source, bool(own), key, paper, position, reading, digest, record, text, lead, num, grouped)
