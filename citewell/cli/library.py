@@ -150,7 +150,8 @@ def remove(names: tuple[str, ...], library: Library, as_json: bool) -> None:
 def merge(names: tuple[str, ...], library: Library, as_json: bool) -> None:
     """Make one paper of several that are the same work.
 
-    Every key and identifier still finds the paper, and every key is exported. The decision stays when the files are added again.
+    Every key and identifier still finds the paper, and every key is exported. The decision stays when the files are added
+    again.
     """
     library.merge(names)
     if as_json:
@@ -166,8 +167,8 @@ def merge(names: tuple[str, ...], library: Library, as_json: bool) -> None:
 def split(key: str, library: Library, as_json: bool) -> None:
     """Make a paper of its own of a record that was merged with others.
 
-    KEY is the key of the record in its file; 'citewell show' lists the records of a paper. The decision stays when the files are
-    added again.
+    KEY is the key of the record in its file; 'citewell show' lists the records of a paper. The decision stays when the files
+    are added again.
     """
     library.split(key)
     if as_json:
