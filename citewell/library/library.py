@@ -211,10 +211,11 @@ class Library:
 
     @contextmanager
     def _writing(self, fresh_index: bool = False) -> Iterator[tuple[sqlite3.Connection, Indexer]]:
+        from citewell.library.garbage import fewer_collections
         from citewell.library.index.indexer import Indexer
         from citewell.library.lock import writing
 
-        with _clear_errors(self.folder):
+        with _clear_errors(self.folder), fewer_collections():
             self.folder.mkdir(parents=True, exist_ok=True)
             with writing(self.folder):
                 self.close()
