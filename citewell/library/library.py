@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from citewell.library.check import Verdict
     from citewell.library.index.indexer import Indexer
 
+
 class Library:
     """The papers of one folder, and everything derived from them.
 
@@ -172,7 +173,7 @@ class Library:
         from citewell.library.lock import writing
 
         with _clear_errors(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(0o700, parents=True, exist_ok=True)  # a folder that exists keeps its permissions
             with writing(self.folder):
                 self.close()
                 if not (self.folder / schema.FILE).exists():
