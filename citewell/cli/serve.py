@@ -26,6 +26,12 @@ from citewell.library.library import Library
 @click.option("--timeout", default=30.0, show_default=True, type=click.FloatRange(0.1, 3600), help="Seconds per request.")
 @click.option("--max-upload", default=100, show_default=True, type=click.IntRange(1, 100_000), help="Megabytes per upload.")
 @click.option(
+    "--memory",
+    type=click.IntRange(256, 100_000_000),
+    metavar="MB",
+    help="Megabytes that each worker process may use (default: half of the machine's memory, at least 2147).",
+)
+@click.option(
     "--rate",
     type=click.FloatRange(0.1, 1_000_000),
     help="Requests per second for each client (default: 20, or 500 on loopback).",
@@ -40,6 +46,7 @@ def command(
     workers: int | None,
     timeout: float,
     max_upload: int,
+    memory: int | None,
     rate: float | None,
     library: Library,
     as_json: bool,
@@ -60,7 +67,16 @@ def command(
     with listener:
         server.check_token(token, loopback)
         server.ensure_library(library.folder)
-        settings = Settings(library.folder, token, loopback, workers or 0, timeout, max_upload * 1_000_000, rate=rate or 0.0)
+        settings = Settings(
+            library.folder,
+            token,
+            loopback,
+            workers or 0,
+            timeout,
+            max_upload * 1_000_000,
+            memory_bytes=(memory or 0) * 1_000_000,
+            rate=rate or 0.0,
+        )
         url = server.url_of(listener)
 
         def ready() -> None:

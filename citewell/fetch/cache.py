@@ -41,7 +41,7 @@ class Cache:
         self.refreshing = False
         if refresh:
             self.refresh()
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
 
     def refresh(self) -> None:
         """Ignore all answers from before now."""

@@ -88,7 +88,7 @@ class HttpSession:
         self._attempts = attempts
         self._pause = pause
         self._on_message = on_message
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(0o700, parents=True, exist_ok=True)
         self._last = folder / "last-request"
         self._lock = FileLock(folder / "last-request.lock")
         agent = f"citewell/{__version__}" + (f" (mailto:{email})" if email else "")

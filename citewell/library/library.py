@@ -216,7 +216,7 @@ class Library:
         from citewell.library.lock import writing
 
         with _clear_errors(self.folder), fewer_collections():
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(0o700, parents=True, exist_ok=True)  # a folder that exists keeps its permissions
             with writing(self.folder):
                 self.close()
                 if not (self.folder / schema.FILE).exists():

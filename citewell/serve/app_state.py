@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import lru_cache
 from typing import Annotated, Any
 
@@ -20,13 +21,20 @@ class AppState:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.jobs = Jobs(settings.library)
+        memory = settings.process_bytes
+        self.jobs = Jobs(settings.library, memory)
         self._pools = {
             "fast": WorkerPool(
-                settings.library, settings.fast_workers, WorkerRequest("warm-up", {"pipeline": "fast"}), threads=1
+                settings.library,
+                settings.fast_workers,
+                WorkerRequest("warm-up", {"pipeline": "fast"}),
+                threads=1,
+                memory_bytes=memory,
             ),
-            "models": WorkerPool(settings.library, 1, WorkerRequest("warm-up", {"pipeline": DEFAULT}), nice=True),
-            "checks": WorkerPool(settings.library, 1, nice=True, threads=threads.share(2)),
+            "models": WorkerPool(
+                settings.library, 1, WorkerRequest("warm-up", {"pipeline": DEFAULT}), nice=True, memory_bytes=memory
+            ),
+            "checks": WorkerPool(settings.library, 1, nice=True, threads=threads.share(2), memory_bytes=memory),
         }
 
     def start(self) -> None:
@@ -35,9 +43,8 @@ class AppState:
             pool.start()
 
     async def stop(self) -> None:
-        await self.jobs.stop()
-        for pool in self._pools.values():
-            await pool.stop()
+        """End all processes; requests that are running get status 503."""
+        await asyncio.gather(self.jobs.stop(), *(pool.stop() for pool in self._pools.values()))
 
     async def call(
         self, request: Request, handler: str, parameters: dict[str, Any], body: bytes = b"", pool: str = "fast"

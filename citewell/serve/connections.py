@@ -11,8 +11,13 @@ import asyncio
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from citewell.serve.security import is_loopback
+
 MAX_CONNECTIONS = 1000
 """Further connections are closed immediately, so that the process never runs out of file descriptors."""
+MAX_PER_CLIENT = 100
+"""The connections of one address, so that one client cannot take them all. Addresses of this machine are exempt: there, all
+programs, and all clients of a proxy, have the same one."""
 _HEAD_SECONDS = 15.0
 """From the start of a connection, or the end of a response, to the end of the next request head."""
 _HEAD_BYTES = 65_536
@@ -31,10 +36,19 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MAX_CONNECTIONS:
+        if len(self.connections) > MAX_CONNECTIONS or self._connections_of_client() > MAX_PER_CLIENT:
             transport.abort()
         else:
             self._start_head_timer()
+
+    def _connections_of_client(self) -> int:
+        """How many connections the client has, this one included; 0 for a client on this machine."""
+        host = self.client[0] if self.client else ""
+        if not host or is_loopback(host):
+            return 0
+        return len(
+            [each for each in self.connections if isinstance(each, Connection) and each.client and each.client[0] == host]
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)

@@ -20,6 +20,7 @@ from citewell.library.library import Library
 from citewell.library.lock import BusyError
 from citewell.library.vectors.background import encode_in_background
 from citewell.progress import Progress
+from citewell.serve import memory
 from citewell.serve.jobs import Report
 
 _NICE = 5
@@ -78,9 +79,13 @@ def add(library: Library, files: list[Path], report: Reporter) -> None:
     except (CitewellError, DamagedFileError) as error:
         report(Report(error=str(error)))
         return
+    except MemoryError:
+        report(Report(error=memory.exceeded(memory.current_limit())))
+        return
     nothing = outcome.skipped and not (outcome.papers or outcome.contexts)
     error_line = f"Nothing could be imported: {outcome.problems[0].reason}" if nothing else ""
     report(Report(message=_summary(outcome), error=error_line, result=msgspec.to_builtins(outcome)))
+    memory.lift()  # the encoder outlives this process
     try:
         encode_in_background(library)
     except (CitewellError, DamagedFileError, OSError) as error:
@@ -103,7 +108,8 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(_NICE)
     threading.Thread(target=_exit_with_input, daemon=True).start()
-    folder, *files = map(Path, sys.argv[1:])
+    memory.limit(int(sys.argv[1]))
+    folder, *files = map(Path, sys.argv[2:])
     tempfile.tempdir = str(files[0].parent)  # the server deletes what a killed process leaves there
     with Library(folder) as library:
         add(library, files, Reporter())

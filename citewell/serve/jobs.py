@@ -74,8 +74,9 @@ class Report(msgspec.Struct):
 class Jobs:
     """The jobs of one library."""
 
-    def __init__(self, library: Path) -> None:
+    def __init__(self, library: Path, memory_bytes: int = 0) -> None:
         self._library = library
+        self._memory_bytes = memory_bytes
         self._folder = library / FOLDER
         self._jobs: dict[str, Job] = {}
         self._queue: asyncio.Queue[Job] = asyncio.Queue()
@@ -87,7 +88,9 @@ class Jobs:
         """Lock the library's jobs against other servers."""
         if not self.writable:
             return
-        self._folder.mkdir(exist_ok=True)
+        self._folder.mkdir(0o700, exist_ok=True)
+        with suppress(OSError):  # one that an earlier version made; uploads are private, whoever may read the library
+            self._folder.chmod(0o700)
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
@@ -149,7 +152,7 @@ class Jobs:
     def _store(self, job: Job, streams: Sequence[BinaryIO]) -> int:
         """Write and flush the files, then the record; the folder gets its final name when all are complete."""
         folder = self._folder / f"{job.id}.part"
-        folder.mkdir()
+        folder.mkdir(0o700)
         size = 0
         try:
             for path, stream in zip(_files(folder, job), streams, strict=True):
@@ -197,7 +200,7 @@ class Jobs:
         job.state = "running"
         last = None
         files = map(str, _files(self._folder / job.id, job))
-        process = await start("import_job", str(self._library), *files, threads=threads.share(2))
+        process = await start("import_job", str(self._memory_bytes), str(self._library), *files, threads=threads.share(2))
         assert process.stdout is not None
         try:
             while line := await process.stdout.readline():

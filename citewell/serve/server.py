@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import signal
 import socket
 import tempfile
@@ -26,7 +27,8 @@ from citewell.serve.security import is_loopback
 from citewell.serve.settings import Settings
 
 _MIN_TOKEN_LENGTH = 16
-_SHUTDOWN_SECONDS = 5
+_SHUTDOWN_SECONDS = 1
+"""How long requests that no worker handles, such as uploads, may go on after a signal."""
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, bool]:
@@ -75,10 +77,11 @@ def ensure_library(folder: Path) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Calls `ready` once the server accepts requests."""
+    """Calls `ready` once the server accepts requests, and ends the worker processes before it waits for requests."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, state: AppState, ready: Callable[[], None]) -> None:
         super().__init__(config)
+        self._state = state
         self._ready = ready
 
     @contextmanager
@@ -93,9 +96,14 @@ class _Server(uvicorn.Server):
         if self.started:
             self._ready()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        logging.getLogger("uvicorn.error").disabled = True  # a request that is cut off is not an error
+        await self._state.stop()
+        await super().shutdown(sockets)
+
 
 def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM. Running requests get a few seconds; the next server resumes an unfinished job."""
+    """Serve until SIGINT or SIGTERM. Running requests get status 503; the next server resumes an unfinished job."""
     state = AppState(settings)
     state.jobs.lock()
     config = uvicorn.Config(
@@ -109,7 +117,7 @@ def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) 
         limit_concurrency=connections.MAX_CONNECTIONS,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
-    server = _Server(config, ready)
+    server = _Server(config, state, ready)
     server.run(sockets=[listener])
     if not server.started:
         raise CitewellError("the server could not start; see the lines above")

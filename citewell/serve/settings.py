@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from citewell import threads
+from citewell.serve import memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,18 @@ class Settings:
     upload_bytes: int = 100_000_000
     body_bytes: int = 4_000_000
     """The largest request body that is not an upload."""
+    memory_bytes: int = 0
+    """The memory that each worker and import process may use; 0 means half of the machine's, but at least 2 GiB."""
     rate: float = 0.0
     """Requests per second that one client may make; 0 means 20, or 500 on loopback, where all programs count as one client."""
 
     @property
     def fast_workers(self) -> int:
         return self.workers or min(4, threads.cores())
+
+    @property
+    def process_bytes(self) -> int:
+        return self.memory_bytes or memory.default_bytes()
 
     @property
     def requests_per_second(self) -> float:

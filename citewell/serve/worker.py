@@ -19,7 +19,7 @@ import msgspec
 
 from citewell.arrays import DamagedFileError
 from citewell.errors import CitewellError
-from citewell.serve import framing
+from citewell.serve import framing, memory
 from citewell.serve.errors import ApiError, error_body
 from citewell.serve.handlers import handle
 from citewell.serve.library_follower import LibraryFollower
@@ -45,8 +45,9 @@ def respond(library: LibraryFollower, head: bytes, body: bytes) -> tuple[WorkerR
         traceback.print_exc()
         return _error(503, _UNREADABLE)
     except MemoryError:
-        traceback.print_exc()
-        return _error(503, "The server ran out of memory; send a smaller request.")
+        message = memory.exceeded(memory.current_limit())
+        print(f"citewell serve: {message}", file=sys.stderr)
+        return _error(503, message)
     except Exception as error:
         traceback.print_exc()
         return _error(500, f"Internal server error ({type(error).__name__}); the server's log has the details.")
@@ -66,7 +67,8 @@ def _error(status: int, detail: str) -> tuple[WorkerResponse, bytes]:
 
 def main() -> None:
     tempfile.tempdir = sys.argv[2]
-    if sys.argv[3:] == ["nice"] and hasattr(os, "nice"):
+    memory.limit(int(sys.argv[3]))
+    if sys.argv[4:] == ["nice"] and hasattr(os, "nice"):
         os.nice(_NICE)
     if hasattr(signal, "SIGALRM"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -21,6 +21,7 @@ from citewell.serve.errors import ApiError
 from citewell.serve.messages import WorkerRequest, WorkerResponse
 from citewell.serve.processes import start
 
+_STOPPING = "The server is stopping; try again when it runs."
 _MAX_WAITING = 256
 """The length of a pool's queue; further requests get status 503."""
 
@@ -30,8 +31,9 @@ IsDisconnected = Callable[[], Awaitable[bool]]
 class Worker:
     """One process, started at its first call and restarted after it has ended."""
 
-    def __init__(self, library: Path, nice: bool, threads: int | None) -> None:
+    def __init__(self, library: Path, memory_bytes: int, nice: bool, threads: int | None) -> None:
         self._library = library
+        self._memory_bytes = memory_bytes
         self._nice = nice
         self._threads = threads
         self._process: asyncio.subprocess.Process | None = None
@@ -57,7 +59,7 @@ class Worker:
         if self._process is None or self._process.returncode is not None:
             await self.stop()
             self._scratch = TemporaryDirectory(prefix="citewell-", ignore_cleanup_errors=True)
-            arguments = [str(self._library), self._scratch.name, *(["nice"] if self._nice else [])]
+            arguments = [str(self._library), self._scratch.name, str(self._memory_bytes), *(["nice"] if self._nice else [])]
             self._process = await start("worker", *arguments, threads=self._threads)
         return self._process
 
@@ -85,12 +87,14 @@ class WorkerPool:
         warm_up: WorkerRequest | None = None,
         nice: bool = False,
         threads: int | None = None,
+        memory_bytes: int = 0,
     ) -> None:
-        self._workers = [Worker(library, nice, threads) for _ in range(size)]
+        self._workers = [Worker(library, memory_bytes, nice, threads) for _ in range(size)]
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
         self._warm_up = msgspec.json.encode(warm_up) if warm_up is not None else b""
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting = 0
+        self._stopped = False
 
     def start(self) -> None:
         """Make all workers available; with a warm-up request they start now and load what they need."""
@@ -98,6 +102,8 @@ class WorkerPool:
             self._make_ready(worker)
 
     def _make_ready(self, worker: Worker) -> None:
+        if self._stopped:
+            return
         task = asyncio.create_task(self._ready(worker))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -110,6 +116,8 @@ class WorkerPool:
 
     async def call(self, request: WorkerRequest, body: bytes, is_disconnected: IsDisconnected) -> tuple[WorkerResponse, bytes]:
         """The response of the first idle worker; the time limit includes the time in the queue."""
+        if self._stopped:
+            raise ApiError(503, _STOPPING)
         if self._waiting >= _MAX_WAITING:
             raise ApiError(503, "Too many requests are waiting; try again in a second.")
         head = msgspec.json.encode(request)  # before a worker is taken: if this fails, the worker must stay in the pool
@@ -117,7 +125,13 @@ class WorkerPool:
         try:
             async with asyncio.timeout(request.seconds):
                 worker = await self._idle.get()
+                if self._stopped:
+                    raise ApiError(503, _STOPPING)
                 return await self._call(worker, head, body, is_disconnected)
+        except ApiError as error:
+            if self._stopped and error.status == 503:  # its process was ended on purpose
+                raise ApiError(503, _STOPPING) from None
+            raise
         except TimeoutError:
             detail = f"The request took longer than {request.seconds:g} seconds and was stopped; send a smaller one."
             raise ApiError(503, detail) from None
@@ -142,8 +156,11 @@ class WorkerPool:
                 self._make_ready(worker)
 
     async def stop(self) -> None:
+        """End the processes; requests that they handle, and later ones, get status 503."""
+        self._stopped = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for worker in self._workers:
-            await worker.stop()
+        await asyncio.gather(*(worker.stop() for worker in self._workers))
+        for _ in range(self._waiting):  # a request that waits for a worker wakes up and sees that there is none
+            self._idle.put_nowait(self._workers[0])

@@ -32,8 +32,8 @@ class Checkpoint:
         """The last saved state, with torch's random number generators parse_all; None if there is none."""
         if not self._path.exists():
             return None
-        # The file was written by this training and contains more than tensors.
-        state: dict[str, Any] = torch.load(self._path, map_location=self._device, weights_only=False)
+        # Tensors and plain values only: a file that was exchanged for another cannot run code.
+        state: dict[str, Any] = torch.load(self._path, map_location=self._device, weights_only=True)
         if state["fingerprint"] != self._fingerprint:
             return None
         torch.set_rng_state(state["rng"]["cpu"].cpu())
@@ -57,7 +57,7 @@ class BestWeights:
     def update(self, value: float) -> None:
         """Save the current weights if they are the best so far."""
         if value > self._value:
-            self._value = value
+            self._value = float(value)  # not a number of numpy: a checkpoint has tensors and plain values only
             self._weights = {name: weight.detach().clone() for name, weight in self._model.state_dict().items()}
 
     def load_best(self) -> None:

@@ -149,7 +149,8 @@ def test_readers_have_a_fixed_order() -> None:
         *("openalex", "semantic_scholar", "arxiv_snapshot", "citewell_jsonl", "csl_json"),
         *("citation_cff", "endnote_tagged", "scopus", "web_of_science", "zotero_csv", "ris", "bibtex", "table"),
     ]
-    assert all(priority(each) > 0 for each in readers() if each.__class__.__name__ == "module")
+    own = [each for each in readers() if each.__class__.__name__ == "module"]
+    assert all(priority(each) > 0 for each in own[:-1]), "only the reader of tables comes after those of other packages"
 
 
 def test_entry_points_are_those_that_importlib_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from citewell.serve import connections
 from citewell.serve.security import BearerToken
 
 TOKEN = "a-token-of-many-letters"
+REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def _answer(scope: object, receive: object, send: object) -> None:
@@ -126,3 +127,22 @@ def test_connections_beyond_the_maximum_are_closed(port: int) -> None:
     finally:
         for each in sockets:
             each.close()
+
+
+def test_one_client_cannot_take_all_connections(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MAX_PER_CLIENT", 2)
+    with connected(port) as first, connected(port) as second, connected(port) as third:
+        time.sleep(0.1)
+        for each in (first, second, third):  # on this machine all programs have one address, so they are not limited
+            each.sendall(REQUEST)
+            assert each.recv(10).startswith(b"HTTP/1.1")
+    monkeypatch.setattr(connections, "is_loopback", lambda host: False)
+    with connected(port) as first, connected(port) as second, connected(port) as third:
+        assert is_closed(third)
+        for each in (first, second):
+            each.sendall(REQUEST)
+            assert each.recv(10).startswith(b"HTTP/1.1")
+    time.sleep(0.2)
+    with connected(port) as again:  # closed connections no longer count
+        again.sendall(REQUEST)
+        assert again.recv(10).startswith(b"HTTP/1.1")

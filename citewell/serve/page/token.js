@@ -6,6 +6,7 @@ import { $ } from "./dom.js";
 export function askForToken(wrong) {
   const dialog = $("token");
   $("token-wrong").hidden = !wrong;
+  $("token-readable").hidden = isSecureContext; // https, or this machine
   $("token-value").value = "";
   dialog.showModal();
   return new Promise((resolve, reject) => {

@@ -220,12 +220,16 @@ def test_the_page_asks_for_a_token_once(new_page: Callable[..., Any], tmp_path: 
     with serving(tmp_path / "library", "--token", token) as address:
         page = new_page(address)
         page.wait_for_selector("#token[open]")
+        assert "this browser stores it until you delete the data of this site" in " ".join(page.inner_text("#token").split())
+        assert not page.is_visible("#token-wrong")
+        assert not page.is_visible("#token-readable"), "nobody else can read a connection to this machine"
         page.fill("#token-value", "wrong")
         page.keyboard.press("Enter")
         page.wait_for_selector("#token[open] #token-wrong:not([hidden])")
         page.fill("#token-value", token)
         page.keyboard.press("Enter")
         until(page, "document.getElementById('server').textContent.includes('papers')")
+        assert page.evaluate("JSON.parse(localStorage['citewell.token'])") == token
         page.reload()
         until(page, "document.getElementById('server').textContent.includes('papers')")
         assert not page.locator("#token[open]").count()
