@@ -9,8 +9,8 @@ is the name of the format::
     def read(source: DraftSource) -> Draft: ...
 
 citewell's own readers (docx, notebook, typst, org, latex, markdown, text) have priorities from 40 down to 0, and ``text``
-accepts everything, so other readers are tried first. A reader of another package that cannot be imported or that fails gets one line in the log and
-does not stop the others.
+accepts everything, so other readers are tried first. A reader of another package that cannot be imported or that fails gets one
+line in the log and does not stop the others.
 """
 
 from __future__ import annotations
