@@ -189,12 +189,18 @@ def test_the_format_is_found_by_content(name: str, text: str) -> None:
 
 
 PIECES = {
-    "typst": r"@a|@b[p. 3]|#cite(<c>)|#cite(|@?|[?]|#todo[cite it]|#let x = [y]|#x|#show: a => b|#if x { [y @d] }|#figure([z]) <f>|@f|"
-    r"//|/*|*/|`|```|$|$$|[|]|(|)|{|}|<l>|@l|= Head|\|*|_|#|#(|#[|#{|~|---|\u{1f600}|http://x.y/@z|- item|é".split("|"),
-    "org": r"[cite:@a]|[cite/t:see @b; @c]|[cite:|cite:d,e|citep:&f;&g|cite:?|@?|[?]|[[cite:&h]]|[[x][y]]|[fn:1]|[fn:: z|* Head|** TODO Sub :tag:|"
-    r"#+title: x|#+begin_src|#+end_src|#+begin_abstract|#+end_abstract|:P:|:END:|# TODO cite x|# no|\(|\)|\[|\]|$|=|~|*|/|_|+|[|]|\cite{i}|"
-    r"- item|#+caption: y|<<t>>|<2024-01-01 Mon>|@@html:x@@|é|* Hidden :noexport:".split("|"),
-}  # fmt: skip
+    "typst": [
+        *r"@a|@b[p. 3]|#cite(<c>)|#cite(|@?|[?]|#todo[cite it]|#let x = [y]|#x|#show: a => b|#if x { [y @d] }".split("|"),
+        *r"#figure([z]) <f>|@f|//|/*|*/|`|```|$|$$|[|]|(|)|{|}|<l>|@l|= Head|\|*|_|#|#(|#[|#{|~|---|\u{1f600}".split("|"),
+        *r"http://x.y/@z|- item|é".split("|"),
+    ],
+    "org": [
+        *r"[cite:@a]|[cite/t:see @b; @c]|[cite:|cite:d,e|citep:&f;&g|cite:?|@?|[?]|[[cite:&h]]|[[x][y]]|[fn:1]".split("|"),
+        *r"[fn:: z|* Head|** TODO Sub :tag:|#+title: x|#+begin_src|#+end_src|#+begin_abstract|#+end_abstract|:P:".split("|"),
+        *r":END:|# TODO cite x|# no|\(|\)|\[|\]|$|=|~|*|/|_|+|[|]|\cite{i}|- item|#+caption: y|<<t>>".split("|"),
+        *r"<2024-01-01 Mon>|@@html:x@@|é|* Hidden :noexport:".split("|"),
+    ],
+}
 
 
 @settings(max_examples=200, deadline=None)
