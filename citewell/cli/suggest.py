@@ -105,8 +105,9 @@ def command(
 ) -> None:
     """Suggest papers to cite, with reasons.
 
-    DRAFT is LaTeX, Markdown (including Quarto and R Markdown), Word or plain text. Mark gaps with \\cite{}, \\cite{?}, [@?],
-    [?], [CITATION] or \\todo{cite ...}, in Word with a comment or a highlight. Papers that DRAFT cites are not suggested again.
+    DRAFT is LaTeX, Markdown (also Quarto and R Markdown), Typst, Org, a Jupyter notebook, Word or plain text. Mark gaps with
+    \\cite{}, \\cite{?}, [@?], @?, [?], [CITATION] or \\todo{cite ...}, in Word with a comment or a highlight. Papers that
+    DRAFT cites are not suggested again.
 
     \b
         citewell suggest paper.tex

@@ -90,8 +90,11 @@ class _Writer:
         at = spans[0][0] if spans else self._point(place)
         if at < 0:
             raise CitewellError(f"line {place.line} has no text to cite at; put the gap into the running text")
-        before = text.text[: place.begin].rstrip("\n") if spans else text.text[: place.begin]
-        space = "" if not before or before[-1].isspace() or before[-1] in _OPENING else " "
+        part, number, character = self._find(at)
+        # The space that the Markdown has before a comment or after highlighted text is not in the Word file.
+        word = part.texts[number].text
+        before = word[character - 1] if character else text.text[max(0, place.begin - 1) : place.begin]
+        space = "" if not before or before.isspace() or before in _OPENING else " "
         self._write(at, space, choice.papers, f"{place.begin}")
         for begin, end in spans:
             self._delete(begin, end)
@@ -192,7 +195,8 @@ class _Writer:
         entries = [(span, self._converted.works[key]) for span, key in spans if span is not None]
         if not entries:
             raise ValueError("its list of references cannot be found again")
-        is_labelled = self._converted.is_labelled
+        first = min(begin for begin, _ in self._converted.references.values())
+        is_bracketed = self._converted.markdown.text.startswith("[", first)
         in_order = sorted(self._new, key=self._number if self._converted.numbers else word_references.sort_key)
         for paper in in_order:
             span = entries[-1][0]
@@ -200,9 +204,9 @@ class _Writer:
                 before = [each for each, work in entries if word_references.sort_key(work) <= word_references.sort_key(paper)]
                 span = before[-1] if before else span
             text = self._entry(paper)
-            if is_labelled:
-                label = f"[{self._number(paper)}] " if self._converted.brackets == "[]" else f"{self._number(paper)}. "
-                text = label + text
+            if self._converted.is_labelled:
+                number = self._number(paper)
+                text = f"[{number}] {text}" if is_bracketed else f"{number}. {text}"
             runs = zotero_fields.run(text, part.properties(span.run), part.prefix)
             properties = part.properties(span.paragraph)
             part.add_paragraphs(span.paragraph.end, [zotero_fields.paragraph(runs, properties, part.prefix)])

@@ -21,8 +21,8 @@ _BEGINNINGS = (
         f"a file of an old version of Word, or has a password; open it in Word and {_AS_WORD} without a password",
     ),
     (b"\x1f\x8b", "a compressed file; unpack it and give the main file of your draft"),
-    (b"<!doctype html", "a web page; convert it first: pandoc FILE -o draft.md"),
-    (b"<html", "a web page; convert it first: pandoc FILE -o draft.md"),
+    (b"<!doctype html", "a web page; convert it first: pandoc {name} -o draft.md"),
+    (b"<html", "a web page; convert it first: pandoc {name} -o draft.md"),
     (b"<?xml", f"XML; {_SAVE_AS}"),
 )
 """How files begin that users take for drafts, or that programs save in place of them; in lower case."""
@@ -38,7 +38,7 @@ _SUFFIXES = {
 _ARCHIVES = (
     ("application/vnd.oasis.opendocument.text", f"an OpenDocument text (ODT); open it in LibreOffice and {_AS_WORD}"),
     ("application/vnd.oasis.opendocument", f"an OpenDocument file that is not a text; {_SAVE_AS}"),
-    ("application/epub+zip", "an e-book; convert it first: pandoc FILE -o draft.md"),
+    ("application/epub+zip", "an e-book; convert it first: pandoc {name} -o draft.md"),
 )
 _PARTS = (
     ("Index/", "a Pages document; choose File > Export To > Word in Pages and give the .docx file"),

@@ -113,17 +113,25 @@ def test_a_missing_bibliography_is_created(library: Path, tmp_path: Path) -> Non
     assert bib.read_text().startswith("@") and "{blei2003latent," in bib.read_text()
 
 
-def test_a_word_file_is_read_but_not_written(library: Path, tmp_path: Path) -> None:
+def test_a_word_file_is_cited_in_a_copy(library: Path, tmp_path: Path) -> None:
     path = tmp_path / "draft.docx"
     text = word.paragraph("Topics are mixtures of words, as in latent Dirichlet allocation ", word.run("[?]", "yellow"), ".")
     path.write_bytes(word.docx(word.paragraph("On Topics", style="Title"), text))
+    original = path.read_bytes()
     arguments = ("suggest", path, "--library", library, "--pipeline", "fast")
     results = json.loads(citewell(*arguments, "--json").stdout)
     assert "blei2003latent" in [each["id"] for each in results[1]["suggestions"]]
-    refused = citewell(*arguments, "--accept", "best", "--bib", tmp_path / "refs.bib", check=False)
-    assert refused.returncode == 1 and "Zotero" in refused.stderr and len(refused.stderr.splitlines()) == 1
     citewell(*arguments, "--take", "blei2003latent", "--bib", tmp_path / "refs.bib", "--write")
     assert "blei2003latent" in (tmp_path / "refs.bib").read_text()
+    shown = citewell(*arguments, "--accept", "1=blei2003latent")
+    assert "+Topics are mixtures of words, as in latent Dirichlet allocation [@" in shown.stdout
+    assert not (tmp_path / "draft-cited.docx").exists()
+    citewell(*arguments, "--accept", "1=blei2003latent", "--write")
+    again = citewell(*arguments, "--accept", "1=blei2003latent", "--write", check=False)
+    assert again.returncode and "draft-cited.docx exists; remove it, or name another file with --output" in again.stderr
+    copy = read(tmp_path / "draft-cited.docx")
+    assert path.read_bytes() == original and not copy.gaps
+    assert copy.bibliography[copy.citations[0].keys[0]].title == "Latent Dirichlet Allocation"
 
 
 @pytest.mark.parametrize(
@@ -148,8 +156,14 @@ def test_mistakes_get_one_line_with_the_fix(library: Path, draft: Path, argument
     [
         ("a.pdf", "%PDF-1.5\n1 0 obj", "is a PDF; save your draft as .tex"),
         ("a.rtf", "{\\rtf1 Boats}", "is rich text (RTF); open it"),
-        ("a.docx", "PK\x03\x04 and no more", "is not a Word file, or a damaged one; save"),
-        ("a.html", "\n<!DOCTYPE html><p>Boats [?]", "is a web page; save"),
+        ("a.docx", "PK\x03\x04 and no more", "is not a Word file, or a damaged one; open it"),
+        ("a.html", "\n<!DOCTYPE html><p>Boats [?]", "is a web page; convert it first: pandoc "),
+        ("a.bib", "@article{a, title={Boats}}", "a.bib is a bibliography, not a draft; add it to your library: citewell add "),
+        ("a.txt", "@article{a, title={Boats}}", "is a bibliography"),
+        ("a.lyx", "#LyX 2.3 created this file", "is a LyX document; choose File > Export > LaTeX"),
+        ("a.rst", "Boats\n=====\n", "convert it first: pandoc "),
+        ("a.py", "print('boats')", "is program code or data, not a draft"),
+        ("a.ipynb", '{"cells": [', "is a damaged notebook"),
         ("a.tex", "\\documentclass{article}\\begin{document}\\end{document}", "no title and no text"),
         ("a.txt", "A title\n\nAnd a text without a gap.", "no gap; mark the places"),
     ],

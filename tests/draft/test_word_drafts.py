@@ -159,3 +159,77 @@ def test_text_that_looks_like_markdown_stays_text(tmp_path: Path) -> None:
     texts = ["1. typed by hand.", "12) too.", "Table: of boats.", "- a dash.", "a <!-- sign -->."]
     draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), *map(paragraph, texts)))
     assert [each.text for each in draft.paragraphs] == texts
+
+
+def test_endnote_data_bookmarks_of_zotero_and_lists_over_paragraphs(tmp_path: Path) -> None:
+    stored = base64.b64encode(ENDNOTE.partition("EN.CITE ")[2].encode()).decode()
+    mark = '<w:r><w:fldChar w:fldCharType="{}"/></w:r>'.format
+    begin = f'<w:r><w:fldChar w:fldCharType="begin"><w:fldData xml:space="preserve">{stored}</w:fldData></w:fldChar></w:r>'
+    inner = begin + "<w:r><w:instrText> ADDIN EN.CITE.DATA </w:instrText></w:r>" + mark("end")
+    outer = mark("begin") + "<w:r><w:instrText> ADDIN EN.CITE </w:instrText></w:r>" + inner
+    field = f"{outer}{mark('separate')}{run('(Moss, 1999)')}{mark('end')}"
+    broken = word.field(" ADDIN EN.CITE ", "(Nobody, 1999)")
+    references = mark("begin") + "<w:r><w:instrText> ADDIN EN.REFLIST </w:instrText></w:r>" + mark("separate")
+    draft = opened(
+        tmp_path,
+        word.docx(
+            paragraph("On Boats", style="Title"),
+            paragraph("One ", field, " and ", broken, "."),
+            paragraph(references, "Moss, K. Third Opinions."),
+            paragraph("Nobody. Nothing."),
+            paragraph("Last.", mark("end")),
+            paragraph("After the list."),
+        ),
+    )
+    assert [each.keys for each in draft.citations] == [["moss1999third"]]
+    assert [each.text for each in draft.paragraphs][1:] == ["After the list."]
+    assert draft.notes[0].startswith("1 EndNote citation cannot be read, because the fields do not describe their works")
+
+
+def test_typed_citations_are_matched_with_the_reference_list(tmp_path: Path) -> None:
+    draft = opened(
+        tmp_path,
+        word.docx(
+            paragraph("On Boats", style="Title"),
+            paragraph("Boats float (see Berg & Holm, 1931; von Lund et al. 1999b, p. 4). Berg and Holm (1931) say so."),
+            paragraph("Two works (Lund et al. 1999a, b) and one that is unknown (Nobody 2001). In 2001 (July 2001) rain fell."),
+            paragraph("References", style="berschrift1"),
+            paragraph("Berg, A., & Holm, B. (1931). Counting boats in harbours. Journal of Boats, 3(1), 1-9."),
+            paragraph("von Lund C, Moe D, Roe E (1999a) First work on tides. J 1:1. https://doi.org/10.1000/one"),
+            paragraph("von Lund C, Moe D, Roe E (1999b) Second work on tides. J 1:2."),
+        ),
+    )
+    one, two, berg = "vonlund1999first", "vonlund1999second", "berg1931counting"
+    assert [each.keys for each in draft.citations] == [[berg, two], [berg], [one, two]]
+    assert source_of(draft, gaps=False)[0] == f"[see @{berg}; @{two}, p. 4]"
+    assert draft.bibliography[berg].authors == ["A. Berg", "B. Holm"] and draft.bibliography[one].ids == ["doi:10.1000/one"]
+    assert draft.sources[""][draft.entries[two].begin :].startswith("von Lund C")
+    assert any("not in the reference list: (Nobody 2001)" in note for note in draft.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("One [1]. Two [2-3] and [1,3].", [1, 2, 2]),
+        ("One (1). Two (2, 3) and (1; 3) of 12 (5.3) or (7).", [1, 2, 2]),
+        (run("One") + '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>1,3</w:t></w:r>' + run(" and so on."), [2]),
+    ],
+)
+def test_numbers_are_citations_where_the_list_is_numbered(tmp_path: Path, text: str, keys: list[int]) -> None:
+    works = [f"{at}. Abel A, Moe B. Work {at} of many on boats. Journal {at}: 1-9, 190{at}." for at in (1, 2, 3)]
+    heading = paragraph("References", style="berschrift1")
+    for listed in ([heading, *map(paragraph, works)], []):
+        draft = opened(tmp_path, word.docx(paragraph("On Boats", style="Title"), paragraph(text), *listed))
+        assert [len(each.keys) for each in draft.citations] == (keys if listed else [])
+
+
+def test_a_comment_that_has_its_citation_is_no_gap(tmp_path: Path) -> None:
+    data = word.docx(
+        paragraph("On Boats", style="Title"), paragraph("Bees ", word.commented(1, "count"), "."), comments={1: "cite"}
+    )
+    assert len(opened(tmp_path, data).gaps) == 1
+    cited = paragraph("Bees ", word.commented(1, "count (Berg, 1931)"), ".")
+    data = word.docx(paragraph("On Boats", style="Title"), cited, comments={1: "Add a reference"})
+    assert not opened(tmp_path, data).gaps
+    data = word.docx(paragraph("On Boats", style="Title"), cited, comments={1: "Add another reference"})
+    assert len(opened(tmp_path, data).gaps) == 1

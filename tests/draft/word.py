@@ -55,6 +55,11 @@ def table(*rows: list[str]) -> str:
     return f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
 
 
+def sdt(tag: str, shown: str) -> str:
+    """A content control around text."""
+    return f'<w:sdt><w:sdtPr><w:tag w:val="{tag}"/></w:sdtPr><w:sdtContent>{run(shown)}</w:sdtContent></w:sdt>'
+
+
 def docx(
     *blocks: str, comments: dict[int, str] | None = None, footnotes: dict[int, str] | None = None, sources: str = ""
 ) -> bytes:

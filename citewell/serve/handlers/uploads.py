@@ -34,12 +34,15 @@ _TEXT_SUFFIXES = (
     ".markdown",
     ".qmd",
     ".rmd",
+    ".typ",
+    ".org",
+    ".ipynb",
     ".txt",
     ".yaml",
     ".yml",
     ".json",
 )
-_MANUSCRIPT_SUFFIXES = (".tex", ".ltx", ".latex", ".qmd", ".rmd", ".md", ".markdown", ".txt")
+_MANUSCRIPT_SUFFIXES = (".tex", ".ltx", ".latex", ".qmd", ".rmd", ".md", ".markdown", ".typ", ".org", ".ipynb", ".txt")
 _CHUNK = 1 << 16
 
 

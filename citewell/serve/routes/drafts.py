@@ -21,7 +21,9 @@ async def draft(body: draft_schemas.DraftRequest, request: Request, state: State
 
 @router.post("/api/draft/file", response_model=draft_schemas.DraftFile)
 async def draft_file(
-    file: Annotated[UploadFile, File(description="A .tex, .md, .qmd, .txt or .docx file, or a .zip of a LaTeX project.")],
+    file: Annotated[
+        UploadFile, File(description="A .tex, .md, .qmd, .typ, .org, .ipynb, .txt or .docx file, or a .zip of a LaTeX project.")
+    ],
     request: Request,
     state: State,
 ) -> Response:
