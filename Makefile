@@ -12,10 +12,10 @@ demo: .venv/installed
 
 # Without the tests marked slow (killed processes, random requests, whole data sets), and with few rounds of fuzzing; test-all has all.
 test: .venv/installed-dev browser
-	CITEWELL_FUZZ=40 $(PYTEST) -m "not slow"
+	CITEWELL_FUZZ=40 $(PYTEST) -m "not slow and not campaign"
 
 test-all: .venv/installed-dev browser
-	$(PYTEST)
+	$(PYTEST) -m "not campaign"
 
 test-train: .venv/installed-train
 	$(PYTEST) tests/train

@@ -40,7 +40,7 @@ def test_a_twentieth_of_a_megabyte(name: str) -> None:
     assert slow_shapes(name, MEGABYTE // 20, 2, 100)[0] == []
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", READERS)
 def test_a_megabyte(name: str) -> None:
     slow, memory = slow_shapes(name, MEGABYTE, 30, 1000)
