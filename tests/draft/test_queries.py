@@ -10,7 +10,7 @@ from citewell.draft import parse
 from citewell.draft.queries import draft_queries, query_context
 from citewell.draft.resolve import resolve_keys
 from citewell.library.library import Library
-from citewell.papers import Paper, Query
+from citewell.papers import Name, Paper, Query
 from citewell.pipeline.api import suggest
 
 DRAFT = r"""\title{On Words} \author{Ann Bo}
@@ -35,9 +35,16 @@ def library(tmp_path: Path) -> Library:
     made = Library(tmp_path / "library")
     made.take(
         [
-            Paper("The Automatic Creation of Literature Abstracts", "Words are counted.", ["H. P. Luhn"], 1958, id="a"),
-            Paper("Term specificity", "Words are weighted.", ["K. Jones"], 1973, ids=["doi:10.1108/eb026526"], id="b"),
-            Paper("Counting words twice", "Nobody counts words twice.", ["Cy Dee"], 1999, id="c", extra={"citekey": "cy1999"}),
+            Paper("The Automatic Creation of Literature Abstracts", "Words are counted.", [Name("H.", "Luhn")], 1958, id="a"),
+            Paper("Term specificity", "Words are weighted.", [Name("K.", "Jones")], 1973, ids=["doi:10.1108/eb026526"], id="b"),
+            Paper(
+                "Counting words twice",
+                "Nobody counts twice.",
+                [Name("Cy", "Dee")],
+                1999,
+                id="c",
+                extra={"citekey": "cy1999"},
+            ),
         ]
     )
     return made

@@ -21,7 +21,7 @@ from citewell.evaluate.queries import judged_queries
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import Timeline
 from citewell.library import Library
-from citewell.papers import Context, Paper, Reference, Sentence
+from citewell.papers import Context, Name, Paper, Reference, Sentence
 
 TOPICS = ["gulls", "boats", "tides", "piers", "nets", "sails", "ropes", "crabs", "buoys", "masts"]
 
@@ -33,7 +33,7 @@ def cites(*names: str) -> list[Reference]:
 def paper(name: str, year: int | None, *cited: str, title: str = "") -> Paper:
     title = title or f"{name} seen from the shore"
     abstract = f"We compare {', '.join(cited)}." if cited else f"All about {name}."
-    return Paper(title, abstract, [f"Ann {name}"], year, ids=[f"lib:{name}"], id=name, references=cites(*cited))
+    return Paper(title, abstract, [Name("Ann", name)], year, ids=[f"lib:{name}"], id=name, references=cites(*cited))
 
 
 def context(citing: str, *cited: str) -> Context:
