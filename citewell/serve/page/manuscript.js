@@ -13,7 +13,7 @@ import { delay } from "./delay.js";
 const PARSE_AFTER = 350;
 const CHECK_AFTER = 1200;
 const STORE_AFTER = 300;
-const FORMATS = { latex: "LaTeX", markdown: "Markdown", docx: "Word", text: "plain text" };
+const FORMATS = { latex: "LaTeX", markdown: "Markdown", typst: "Typst", org: "Org", notebook: "Jupyter notebook", docx: "Word", text: "plain text" };
 const ENDINGS = { latex: "tex", markdown: "md" };
 
 export class Manuscript {
