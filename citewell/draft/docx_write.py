@@ -175,7 +175,8 @@ class _Writer:
         part = self._part(MAIN_PART)
         if b"ZOTERO_BIBL" in part.data or b"CSL_BIBLIOGRAPHY" in part.data:
             return
-        papers = {**self._converted.works, **{self._keys[paper.id]: paper for paper in self._new}}
+        works = {key: paper for key, paper in self._converted.works.items() if key in self._converted.items}
+        papers = works | {self._keys[paper.id]: paper for paper in self._new}
         entries = [self._entry(paper) for paper in sorted(papers.values(), key=word_references.sort_key)]
         if entries:
             self._append(zotero_fields.reference_list(entries, self._paragraph_style("bibliography"), part.prefix))

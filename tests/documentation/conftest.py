@@ -13,6 +13,7 @@ import pytest
 from snippets import Session
 
 from citewell import Library, demo, prepare
+from tests.draft import word
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,6 +84,8 @@ def session(
     for name in ("cs", "elife", "scifact"):
         shutil.copytree(data_set, tmp_path / "data" / name)
     (tmp_path / "paper.tex").write_text(DRAFT, "utf-8")
+    gaps = [word.paragraph(f"Topics are mixtures of words, as in {name} [?].") for name in ("topic models", "allocation")]
+    (tmp_path / "paper.docx").write_bytes(word.docx(word.paragraph("On Topics", style="Title"), *gaps))
     for name in ("refs.bib", "draft.md", "draft.txt"):
         shutil.copy(demo.path(name), tmp_path / name)
     (tmp_path / "more.ris").write_text("TY  - JOUR\nTI  - Counting boats in the harbour\nPY  - 2015\nER  - \n")
