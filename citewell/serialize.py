@@ -54,14 +54,18 @@ def suggestion(given: Suggestion) -> dict[str, Any]:
 
 
 def paper(library: Library, number: int) -> dict[str, Any]:
-    """The whole record, and which papers cite it."""
+    """The whole record, which papers cite it, and what each source says of it."""
+    from citewell.library.provenance import provenance
+
     citing = library.store.papers(library.store.cited_by(number))
     whole = library.store.whole(number)
     names = {
         "authors": [*map(str, whole.authors)],
         "people": {role: [*map(str, people)] for role, people in whole.people.items()},
     }
-    return {**asdict(whole), **names, "cited_by": [brief(other) for other in citing.values()]}
+    record = {name: value for name, value in asdict(whole).items() if name != "verbatim"}
+    sources = [asdict(each) for each in provenance(library, number)]
+    return {**record, **names, "cited_by": [brief(other) for other in citing.values()], "sources": sources}
 
 
 def library(opened: Library) -> dict[str, Any]:

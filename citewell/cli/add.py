@@ -65,14 +65,15 @@ def command(
 
         citewell add --watch --sync refs.bib
     """
+    from citewell.cli.watch import changes
+
     paths, identifiers = _sorted(inputs)
+    changed_since = changes(paths)  # an edit while the file is being added counts
     outcome = _add(paths, identifiers, distractors, sync, vectors, email, library, as_json)
     if watch:
-        from citewell.cli.watch import changes
-
         if not as_json:
             click.echo("Watching for changes; press Ctrl-C to stop.")
-        for changed in changes(paths):
+        for changed in changed_since:
             _add(changed, [], distractors, sync, vectors, email, library, as_json)
     if outcome.skipped and not (outcome.papers or outcome.contexts):
         sys.exit(1)

@@ -24,10 +24,10 @@ def command(name: str, library: Library, as_json: bool) -> None:
     ID is any identifier (a DOI, arXiv:1706.03762, acl:P19-1285, a URL), an id of a data set, or a citation key.
     """
     number = library.number(name)
-    sources = provenance(library, number)
     if as_json:
-        print_json({**of_paper(library, number), "sources": sources})
+        print_json(of_paper(library, number))
         return
+    sources = provenance(library, number)
     paper = library.store.whole(number)
     citing = library.store.papers(library.store.cited_by(number))
     click.secho(paper.title or paper.id, bold=True)

@@ -13,8 +13,11 @@ _State = tuple[tuple[str, int, int], ...]
 
 
 def changes(paths: Sequence[Path], seconds: float = _SECONDS) -> Iterator[list[Path]]:
-    """Yields the paths that have changed, each time that they have; a file that is being written is waited for."""
-    known = {path: _state(path) for path in paths}
+    """Yields the paths that have changed since this call, whenever some have; a file that is being written is waited for."""
+    return _changes(paths, {path: _state(path) for path in paths}, seconds)
+
+
+def _changes(paths: Sequence[Path], known: dict[Path, _State], seconds: float) -> Iterator[list[Path]]:
     while True:
         time.sleep(seconds)
         changed = []

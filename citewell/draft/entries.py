@@ -16,6 +16,7 @@ from citewell.export.bibtex import entry
 from citewell.export.naming import Citekeys
 from citewell.library.store.identity import paper_keys, title_key
 from citewell.papers import Paper
+from citewell.sources.bibtex_entries import key_span
 
 
 def assign_keys(papers: Sequence[Paper], bibliography: Mapping[str, Paper], reserved: Iterable[str] = ()) -> dict[str, str]:
@@ -51,9 +52,18 @@ def with_entries(text: str, papers: Sequence[Paper], keys: Mapping[str, str]) ->
         key = keys[paper.id]
         if key.lower() not in existing:
             existing.add(key.lower())
-            added.append(entry(public(replace(paper, abstract="", keywords=[])), key))
+            added.append(_entry(paper, key))
     if not added:
         return text
     newline = "\r\n" if "\r\n" in text else "\n"
     separator = "" if not text else newline if text.endswith("\n") else 2 * newline
     return text + separator + newline.join(each.replace("\n", newline) for each in added)
+
+
+def _entry(paper: Paper, key: str) -> str:
+    """The entry of a paper: the user's own, if there is one, else one made of what is known."""
+    if paper.verbatim is None:
+        return entry(public(replace(paper, abstract="", keywords=[])), key)
+    text = paper.verbatim.text.replace("\r\n", "\n")
+    begin, end = key_span(text)
+    return f"{text[:begin]}{key}{text[end:]}\n"

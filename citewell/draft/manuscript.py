@@ -27,7 +27,7 @@ from citewell.draft.reports import Report
 from citewell.draft.resolve import resolve_keys
 from citewell.errors import CitewellError
 from citewell.library.library import Library
-from citewell.papers import Citation, Draft, Paper, Place
+from citewell.papers import Citation, Draft, Paper, Place, Verbatim
 from citewell.pipeline.contract import Stage
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import DEFAULT, as_pipeline
@@ -254,7 +254,7 @@ class Manuscript:
         if output is not None:
             raise CitewellError(f"{self._name} is text and is changed in place; --output is for Word files")
         texts = with_citations(self.draft, [Choice(place, tuple(keys[paper.id] for paper in each)) for place, each in chosen])
-        missing = [paper for paper in papers if keys[paper.id] not in self.draft.bibliography]
+        missing = [self._with_own_entry(paper) for paper in papers if keys[paper.id] not in self.draft.bibliography]
         if self.path is None:
             old = self.draft.sources.get("bibliography.bib", "")
             return Patch(keys, texts, with_entries(old, missing, keys), notes=notes)
@@ -287,7 +287,7 @@ class Manuscript:
         if style not in docx_write.STYLES:
             raise CitewellError(f"unknown kind of Word citations {style!r}; choose one of {', '.join(docx_write.STYLES)}")
         assert self.path is not None, "only files have a Word patch"
-        missing = [paper for paper in papers if keys[paper.id] not in self.draft.bibliography]
+        missing = [self._with_own_entry(paper) for paper in papers if keys[paper.id] not in self.draft.bibliography]
         if missing and self.bib is None and not chosen:
             raise CitewellError(f"{self.path} is a Word file; say where the entries go: --bib refs.bib")
         entries, changes = self._new_entries(missing, keys)
@@ -345,6 +345,14 @@ class Manuscript:
         numbers = [library.number(name) for name in names]
         records = library.store.papers(numbers)
         return [records[number] for number in numbers]
+
+    def _with_own_entry(self, paper: Paper) -> Paper:
+        """A paper with the user's own BibTeX entry, where the library has one."""
+        from citewell.export.own_entries import own_entry
+
+        library = self._require_library()
+        text = own_entry(library, library.number(paper.id))
+        return replace(paper, verbatim=Verbatim(text)) if text else paper
 
     def _require_library(self) -> Library:
         if self.library is None:

@@ -8,6 +8,7 @@ abbreviations, entries that describe no work.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TextIO
@@ -18,10 +19,11 @@ from citewell.library.library import Library
 from citewell.library.store import statements
 from citewell.library.store.statements import Statement
 from citewell.papers import Paper
-from citewell.sources.bibtex_entries import definitions, key_span, words
+from citewell.sources.bibtex_entries import MONTHS, definitions, key_span, words
 
 _READERS = {"bibtex": "BibTeX", "ris": "RIS", "csl": "CSL-JSON"}
 """The reader of each format whose records are kept as they are."""
+_CROSSREF = re.compile(r"\b(?:crossref|xdata)\s*=", re.IGNORECASE)
 
 
 def export(library: Library, format: str, out: TextIO, nums: Sequence[int] | None = None, merged: bool = False) -> list[str]:
@@ -37,6 +39,21 @@ def export(library: Library, format: str, out: TextIO, nums: Sequence[int] | Non
 
 def _papers(library: Library, nums: Sequence[int] | None) -> Iterator[Paper]:
     return library.store.each() if nums is None else (library.store.whole(num) for num in nums)
+
+
+def own_entry(library: Library, num: int) -> str:
+    """The user's own BibTeX entry of a paper, if it needs nothing else of its file; else empty."""
+    own = {each.num for each in statements.sources(library.store.db) if each.format == _READERS["bibtex"] and each.own}
+    for statement in statements.about(library.store.db, num):
+        if statement.source in own and statement.text and _stands_alone(statement.text):
+            return statement.text
+    return ""
+
+
+def _stands_alone(text: str) -> bool:
+    """Whether an entry uses no abbreviation but those of months, and no other entry."""
+    bare = {word for word in words(text) if not word.isdigit()}
+    return bare <= MONTHS and not _CROSSREF.search(text)
 
 
 class _Writer:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from citewell.library.check import Verdict
     from citewell.library.index.indexer import Indexer
 
+
 class Library:
     """The papers of one folder, and everything derived from them.
 

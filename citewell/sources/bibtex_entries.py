@@ -24,6 +24,8 @@ _MAX_COMMENT = 1024 * 1024
 _MAX_WASTE = 16 * 1024 * 1024
 
 _MONTHS = ("January February March April May June July August September October November December").split()
+MONTHS = frozenset(name[:3].lower() for name in _MONTHS)
+"""The abbreviations that every style defines."""
 _GAP = r"\s*(?:%[^\n]*\n\s*)*"
 _START = re.compile(r"@(?<![\w.]@)[ \t]*([A-Za-z][\w-]*)\s*([{(])")
 _NEXT = re.compile(r"\n[ \t]*@")

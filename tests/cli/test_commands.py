@@ -157,6 +157,7 @@ def test_without_a_library_the_error_says_how_to_get_one(tmp_path: Path) -> None
     assert "citewell add" in failed.stderr
 
 
+@pytest.mark.slow
 def test_every_pipeline_of_the_list_works(library: Path) -> None:
     listed = json.loads(citewell("pipelines", "--json", library=library).stdout)
     assert {"bm25", "bm25-contexts", "bm25-citing", "fast", "best"} <= {each["name"] for each in listed}

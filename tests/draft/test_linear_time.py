@@ -35,6 +35,7 @@ def slow_shapes(name: str, size: int, seconds: float, limit: int) -> tuple[list[
     return slow, int(memory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_twentieth_of_a_megabyte(name: str) -> None:
     assert slow_shapes(name, MEGABYTE // 20, 2, 100)[0] == []

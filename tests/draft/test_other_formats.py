@@ -14,6 +14,7 @@ from citewell.draft import parse, read
 from citewell.draft.accept import Choice, with_citations
 from citewell.draft.hayagriva import entries, with_entries
 from citewell.papers import Draft, Paper
+from citewell.text.names import parse_all
 from tests.draft.test_any_text import consistent
 
 TYPST = """#set document(title: [Boats in _small_ harbours], author: ("Ann Berg", "Bo Holm"))
@@ -127,9 +128,9 @@ def test_typst_files(tmp_path: Path) -> None:
     )
     draft = read(tmp_path / "paper.typ")
     assert (draft.format, draft.cited_keys, not draft.missing) == ("typst", ["deep", "yaml"], True)
-    assert draft.bibliography["yaml"].authors == ["Ann Berg"] and draft.bibliography["yaml"].year == 2001
+    assert draft.bibliography["yaml"].authors == parse_all(["Ann Berg"]) and draft.bibliography["yaml"].year == 2001
     assert draft.entries["yaml"].line == 1 and draft.gaps[0].place.file == "parts/one.typ"
-    work = Paper('A "title": of water', authors=["Bo van Holm"], year=2020, ids=["doi:10.1000/x"], venue="J", id="n")
+    work = Paper('A "title": of water', authors=parse_all(["Bo van Holm"]), year=2020, ids=["doi:10.1000/x"], venue="J", id="n")
     text = with_entries(draft.sources["refs.yml"], [work], {"n": "holm2020"})
     again = dict(entries(text))["holm2020"]
     assert text.startswith(draft.sources["refs.yml"])

@@ -15,11 +15,14 @@ from citewell.draft import read
 from citewell.draft.docx_write import WordChoice, with_citations
 from citewell.draft.entries import assign_keys
 from citewell.papers import Draft, Paper
+from citewell.text.names import parse_all
 from tests.draft import word
 from tests.draft.word import paragraph, run
 
-BERG = Paper("Counting Boats", authors=["Ann Berg", "Bo Holm"], year=1931, ids=["doi:10.1000/boats"], id="doi:10.1000/boats")
-LUND = Paper("Tides & Harbours", authors=["Cy Lund"], year=1999, venue="Journal of Tides", id="lund")
+BERG = Paper(
+    "Counting Boats", authors=parse_all(["Ann Berg", "Bo Holm"]), year=1931, ids=["doi:10.1000/boats"], id="doi:10.1000/boats"
+)
+LUND = Paper("Tides & Harbours", authors=parse_all(["Cy Lund"]), year=1999, venue="Journal of Tides", id="lund")
 ITEM = {"type": "book", "title": "On Chances", "author": [{"family": "Price", "given": "Ann"}], "DOI": "10.1000/chance"}
 SECTION = "<w:sectPr><w:pgSz/></w:sectPr>"
 
@@ -106,7 +109,7 @@ def test_a_document_with_zotero_fields_gets_zotero_fields(tmp_path: Path) -> Non
 
 def test_a_work_that_zotero_cites_keeps_its_item(tmp_path: Path) -> None:
     data = word.docx(paragraph("On Boats", style="Title"), paragraph("Old ", word.zotero("(Price)", ITEM), " and [?]."))
-    price = Paper("On Chances", authors=["Ann Price"], ids=["doi:10.1000/chance"], id="doi:10.1000/chance")
+    price = Paper("On Chances", authors=parse_all(["Ann Price"]), ids=["doi:10.1000/chance"], id="doi:10.1000/chance")
     new, _, after = cited(tmp_path, data, price)
     assert len(after.bibliography) == 1 and after.citations[0].keys == after.citations[1].keys
     assert '"id": 0' in re.findall(r"CSL_CITATION (\{.*?\}) </w:instrText>", part(new))[-1]

@@ -30,6 +30,7 @@ def citewell(*arguments: str | Path, check: bool = True) -> subprocess.Completed
     )
 
 
+@pytest.mark.slow
 def test_the_json_is_that_of_the_contract(folder: Path) -> None:
     result = json.loads(
         citewell("evaluate", folder, "--task", "local", "--pipeline", "bm25", "--pipeline", "best", "--json").stdout

@@ -179,6 +179,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "planted", "guard"), PLANTED, ids=lambda value: getattr(value, "__name__", None))
 def test_planted_records_change_no_digit(
     before: Callable[[SmallSet], None], planted: Callable[[SmallSet], None], guard: str | None, tmp_path: Path

@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -46,5 +47,6 @@ def test_uploads_are_closed_to_others_in_a_shared_library(tmp_path: Path) -> Non
     async def add() -> str:
         return await jobs.add([("a.bib", io.BytesIO(b"@article{a, title={B}}"))])
 
-    job = asyncio.run(add())
+    with ThreadPoolExecutor() as thread:  # this one may run the event loop of a browser
+        job = thread.submit(asyncio.run, add()).result()
     assert mode(folder / "jobs") == mode(folder / "jobs" / job) == 0o700

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import PurePath
 
 from citewell import __version__, serialize
 from citewell.export import write
@@ -45,8 +46,11 @@ def papers(library: Library, parameters: Parameters, body: bytes = b"") -> objec
 
 
 def paper(library: Library, parameters: Parameters, body: bytes = b"") -> object:
-    """The output of ``citewell show --json``."""
-    return serialize.paper(library, paper_number(library, parameters["id"]))
+    """The output of ``citewell show --json``; of the files that say something of the paper, clients see only the names."""
+    record = serialize.paper(library, paper_number(library, parameters["id"]))
+    for source in record["sources"]:
+        source["source"] = PurePath(source["source"]).name
+    return record
 
 
 def export(library: Library, parameters: Parameters, body: bytes = b"") -> tuple[WorkerResponse, bytes]:
