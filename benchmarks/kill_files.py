@@ -38,8 +38,8 @@ def _entry(key: str, chance: random.Random) -> str:
 
 
 def _bibtex(key: str, title: str, author: str, year: int, doi: str = "") -> str:
-    fields = {"author": author, "title": title, "year": year} | ({"doi": doi} if doi else {})
-    return f"@article{{{key},\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items()) + "}\n"
+    fields = {"author": author, "title": title, "year": str(year), "doi": doi}
+    return f"@article{{{key},\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value) + "}\n"
 
 
 def _lines(number: int, chance: random.Random) -> str:

@@ -66,13 +66,11 @@ def test_commands_are_killed_and_run_again(tmp_path: Path, capsys: pytest.Captur
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_lost_paper_is_a_difference(tmp_path: Path) -> None:
+def test_a_paper_that_no_file_has_is_a_difference(tmp_path: Path) -> None:
     killed = KilledLibrary(tmp_path / "round", "1")
     with Library(killed.folder) as library:
         library.add(killed.files)
     killed.require_as_built_afresh()
-    with Library(killed.folder) as library:
-        library.add([tmp_path / "round" / "one.bib"])
     extra = tmp_path / "extra.bib"
     extra.write_text("@article{extra, title = {Ropes}, author = {Holt, Mira}, year = {2001}}")
     with Library(killed.folder) as library:
