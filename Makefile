@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
-.PHONY: demo test test-all test-train lint lint-page format bench results docs pictures browser clean
+.PHONY: demo test test-all test-train lint lint-page format bench campaign results docs pictures browser clean
 
 demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
@@ -45,6 +45,11 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.dense
 	$(BIN)/python -m benchmarks.encoding
 	$(BIN)/python -m benchmarks.threads
+
+# Hours: 1,000 killed processes and 1,000,000 damaged files. CAMPAIGN="--minutes 30" makes it shorter.
+campaign: .venv/installed-dev
+	$(PYTEST) -m campaign
+	$(BIN)/python -m benchmarks.campaign $(CAMPAIGN)
 
 results: .venv/installed-train
 	$(BIN)/python -m docs.results

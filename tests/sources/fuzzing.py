@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from benchmarks.mutations import TOKENS, Edit, flip, insert, move, overwrite, remove, repeat
 from citewell.papers import Context, Paper, Problem, Remainder
 from citewell.sources import InputError, Reader, Source
 
@@ -20,62 +21,6 @@ EXAMPLES = int(os.environ.get("CITEWELL_FUZZ", "200"))
 
 fuzz = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 """Decorates a fuzz test; the environment variable CITEWELL_FUZZ says how many examples it tries."""
-
-TOKENS = (
-    b"\x00",
-    b"\xff\xfe",
-    b"\xef\xbb\xbf",
-    b"\xed\xa0\x80",
-    b"\xc3",
-    b"\r",
-    b"\n\n",
-    b"\x1a",
-    b"<",
-    b">",
-    b"</",
-    b"/>",
-    b"&",
-    b"&amp",
-    b"&#0;",
-    b"&#x110000;",
-    b"&nosuch;",
-    b"<![CDATA[",
-    b"]]>",
-    b"<!--",
-    b"-->",
-    b"<?x ?>",
-    b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b'"',
-    b'\\"',
-    b"\\u",
-    b"\\ud800",
-    b"\\",
-    b",",
-    b":",
-    b"null",
-    b"NaN",
-    b"1e999",
-    b"9" * 400,
-    b"-1",
-    b"true",
-    b'"a":',
-    b"@article{",
-    b"@string{",
-    b"#",
-    b"$",
-    b"=",
-    b"%",
-    b"TY  - JOUR\n",
-    b"ER  - \n",
-    b"[" * 2000,
-    b"{" * 2000,
-    b"<a>" * 400,
-)
-"""Pieces that mean something to one parser or another."""
 
 
 def mutations(seed: bytes) -> st.SearchStrategy[bytes]:
@@ -114,9 +59,6 @@ def _reading(reader: Reader, source: Source) -> Iterator[Paper | Context | Probl
     yield from (record for record in reader.read(source) if not isinstance(record, Remainder))
 
 
-Edit = Callable[[bytes], bytes]
-
-
 def _apply(seed: bytes, edits: list[Edit]) -> bytes:
     for edit in edits:
         seed = edit(seed)
@@ -128,46 +70,11 @@ def _edit(size: int) -> st.SearchStrategy[Edit]:
     at = st.integers(0, max(0, size))
     length = st.integers(1, 200)
     return st.one_of(
-        st.builds(_flip, at, st.integers(1, 255)),
-        st.builds(_insert, at, st.sampled_from(TOKENS)),
-        st.builds(_overwrite, at, st.sampled_from(TOKENS)),
-        st.builds(_remove, at, length),
-        st.builds(_repeat, at, length, st.integers(1, 5)),
-        st.builds(_move, at, length, at),
-        st.builds(_insert, at, st.text(max_size=20).map(lambda text: text.encode("utf-8", "surrogatepass"))),
+        st.builds(flip, at, st.integers(1, 255)),
+        st.builds(insert, at, st.sampled_from(TOKENS)),
+        st.builds(overwrite, at, st.sampled_from(TOKENS)),
+        st.builds(remove, at, length),
+        st.builds(repeat, at, length, st.integers(1, 5)),
+        st.builds(move, at, length, at),
+        st.builds(insert, at, st.text(max_size=20).map(lambda text: text.encode("utf-8", "surrogatepass"))),
     )
-
-
-def _flip(at: int, bits: int) -> Edit:
-    def edit(data: bytes) -> bytes:
-        if not data:
-            return data
-        here = at % len(data)
-        return data[:here] + bytes([data[here] ^ bits]) + data[here + 1 :]
-
-    return edit
-
-
-def _insert(at: int, token: bytes) -> Edit:
-    return lambda data: data[:at] + token + data[at:]
-
-
-def _overwrite(at: int, token: bytes) -> Edit:
-    return lambda data: data[:at] + token + data[at + len(token) :]
-
-
-def _remove(at: int, length: int) -> Edit:
-    return lambda data: data[:at] + data[at + length :]
-
-
-def _repeat(at: int, length: int, times: int) -> Edit:
-    return lambda data: data[:at] + data[at : at + length] * times + data[at:]
-
-
-def _move(at: int, length: int, to: int) -> Edit:
-    def edit(data: bytes) -> bytes:
-        piece = data[at : at + length]
-        rest = data[:at] + data[at + length :]
-        return rest[:to] + piece + rest[to:]
-
-    return edit
