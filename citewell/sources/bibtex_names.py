@@ -100,7 +100,10 @@ def _name(source: str) -> Name:
 def _given_first(source: str) -> Name:
     """``First von Last``."""
     words = _words(source)
-    return arranged([cleaned(_text(word)) for word in words], [_is_lower(word) for word in words])
+    texts = [cleaned(_text(word)) for word in words]
+    if any("," in text for text in texts):  # braces protect the commas of an organisation: {Boats, Inc.} and {Sons, Ltd.}
+        return literal(_text(source))
+    return arranged(texts, [_is_lower(word) for word in words])
 
 
 def _family_first(source: str, given: str, suffix: str) -> Name:
