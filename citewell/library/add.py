@@ -9,6 +9,7 @@ longer has are listed or, with `sync`, withdrawn.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -161,6 +162,20 @@ class Adding:
             self.outcome.files += 1
             self._bytes_read += size
             self._progress.update(self._bytes_read)
+
+    def vanished(self, folders: Iterable[Path]) -> None:
+        """Deal with files of these folders that were added before and no longer exist."""
+        inside = tuple(f"{folder.resolve()}{os.sep}" for folder in folders)
+        for source in statements.sources(self._db):
+            if not source.own or not source.name.startswith(inside) or Path(source.name).exists():
+                continue
+            gone = list(statements.of_source(self._db, source.num))
+            for each in gone:
+                self.outcome.gone.append(Gone(source.name, each.key, statements.record(self._db, each).title))
+            if self._sync:
+                for each in gone:
+                    self._withdraw(each)
+                self.outcome.removed += len(gone)
 
     def take(self, records: Iterable[Paper | Context], source: str = "") -> None:
         """Add records made by a program or fetched from the service `source`; an interrupted call cannot be resumed."""

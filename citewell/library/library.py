@@ -135,10 +135,12 @@ class Library:
         """
         from citewell.library.add import Adding, input_files
 
-        files = input_files([Path(path) for path in paths], distractors)
+        given = [Path(path) for path in paths]
+        files = input_files(given, distractors)
         with self._writing() as (db, indexer):
             adding = Adding(db, indexer, progress, sync)
             adding.files(files)
+            adding.vanished(path for path in given if path.is_dir())
             adding.index()
             return adding.outcome
 

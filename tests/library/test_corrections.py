@@ -201,3 +201,16 @@ def test_doubtful_merges_are_listed(library: Library, tmp_path: Path) -> None:
     assert library.check().doubtful == [
         "a and b are one paper, but their titles differ; if they are not, run 'citewell library split b'"
     ]
+
+
+def test_a_file_that_has_vanished_from_a_folder_is_withdrawn_on_request(library: Library, tmp_path: Path) -> None:
+    folder = tmp_path / "refs"
+    folder.mkdir()
+    written(folder / "one.bib", entry("a", "Boats"))
+    two = written(folder / "two.bib", entry("b", "Harbours"))
+    library.add([folder])
+    two.unlink()
+    assert [gone.key for gone in library.add([folder]).gone] == ["b"]
+    assert "b" in library
+    assert library.add([folder], sync=True).removed == 1
+    assert "b" not in library and not library.add([folder]).gone
