@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from snippets import Session, blocks, merge_toml
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "guides"
 CONTEXT = "documents are mixtures of topics, as in latent Dirichlet allocation [?]"

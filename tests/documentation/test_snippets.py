@@ -26,6 +26,7 @@ def _runnable(name: str, *, slow: bool) -> list[Block]:
     return [block for block in BLOCKS[name] if block.language in RUNS and block.directive not in unwanted]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PAGES if _runnable(name, slow=False)])
 def test_the_blocks_of_a_page_run(name: str, session: Session) -> None:
     for block in _runnable(name, slow=False):

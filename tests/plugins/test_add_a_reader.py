@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guides" / "add-a-reader.md").read_text("utf-8")
 SNIPPETS = dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', GUIDE, re.DOTALL))
