@@ -241,7 +241,7 @@ def _start(seed: str, first: int, last: int, folder: Path) -> _Worker:
 
 
 def _collect(worker: _Worker, seed: str, result: FuzzResult, folder: Path) -> list[tuple[int, int]]:
-    """Take over what a worker found; returns the cases that are left where it was ended by a case."""
+    """Add what a worker reported; returns the cases that are left where it was ended by a case."""
     for line in worker.at.with_name(f"{worker.at.name}.out").read_text().splitlines():
         found = json.loads(line)
         if "case" in found:

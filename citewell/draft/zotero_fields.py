@@ -1,6 +1,6 @@
 """The fields by which Zotero for Word knows a citation and the reference list, as WordprocessingML.
 
-Zotero takes over any field that has its instruction: it looks the works up by their URIs, and where its library does not have
+Zotero manages any field that has its instruction: it looks the works up by their URIs, and where its library does not have
 them it uses what the field says about them.
 """
 

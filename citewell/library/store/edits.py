@@ -5,17 +5,14 @@ Only records without a name of their own are matched here: a citation key tells 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from citewell.library.store.identity import paper_keys, title_key
+from citewell.library.store.identity import paper_keys, title_key, title_overlap
 from citewell.library.store.statements import Statement
 from citewell.papers import Paper
 from citewell.text.author_terms import families
-from citewell.text.fold import folded
 
-_WORD = re.compile(r"[^\W_]+")
 _OVERLAP = 0.5
 """The share of the words of two titles that edited versions have in common at least."""
 _MAX_CANDIDATES = 100
@@ -54,6 +51,4 @@ def _same_record(new: Paper, old: Paper) -> bool:
     ids = set(paper_keys(new)) & set(paper_keys(old))
     if ids or (title_key(new.title) is not None and title_key(new.title) == title_key(old.title)):
         return True
-    words, old_words = (set(_WORD.findall(folded(paper.title))) for paper in (new, old))
-    common = len(words & old_words) / max(1, min(len(words), len(old_words)))
-    return common >= _OVERLAP and not families(new.authors).isdisjoint(families(old.authors))
+    return title_overlap(new.title, old.title) >= _OVERLAP and not families(new.authors).isdisjoint(families(old.authors))

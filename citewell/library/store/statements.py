@@ -111,7 +111,7 @@ def _key(paper: Paper) -> str:
 
 
 def begin(db: sqlite3.Connection, name: str, form: str, own: bool, resumed: bool) -> tuple[Reading, bool]:
-    """Start to read a source, or resume; also whether it has been read to its end before."""
+    """Start to read a source, or resume; also whether it has been read before, so that its records are to be compared."""
     known = db.execute("SELECT num, reading, complete FROM sources WHERE name = ?", (name,)).fetchone()
     if known is None:
         num = db.execute(
@@ -124,7 +124,7 @@ def begin(db: sqlite3.Connection, name: str, form: str, own: bool, resumed: bool
     if not (resumed and number > complete):
         number += 1
     db.execute("UPDATE sources SET format = ?, own = ?, reading = ? WHERE num = ?", (form, own, number, num))
-    return Reading(num, own, number), complete > 0
+    return Reading(num, own, number), number > 1
 
 
 def finish(db: sqlite3.Connection, reading: Reading, remainder: str) -> None:
