@@ -10,8 +10,8 @@ import msgspec
 
 from citewell.hashing import hash64
 from citewell.library.store import rows
+from citewell.library.store.batch import CITED, CITED_BY, CITES, EVERYTHING
 from citewell.library.store.identity import reference_ids, reference_title, waiting_keys
-from citewell.library.store.intake import CITED, CITED_BY, CITES, EVERYTHING
 from citewell.papers import Reference
 
 

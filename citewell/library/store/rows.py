@@ -22,6 +22,8 @@ from citewell.text.sentences import sentence_spans
 _SCHEMES = ("doi", "acl", "arxiv", "pmid", "pmcid", "openalex", "s2", "corpus", "dblp", "mag")
 ABSTRACT = "abstract"
 """The section of the sentences of an abstract."""
+INDEXED = ("title", "abstract", "authors", "year", "date")
+"""The fields of a row that the index has."""
 COLUMNS = "num, id, title, abstract, year, date, venue, title_key, details"
 
 
