@@ -108,6 +108,10 @@ class Collection(Protocol):
     def name(self) -> str:
         """How messages call the collection, such as the folder of its library."""
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which the texts of its papers were analysed, as ISO 639-1 codes."""
+
     # -- statistics -------------------------------------------------------------------------------------------------
 
     def field_statistics(self, field: str, hidden: Sequence[int] = ()) -> FieldStatistics:

@@ -50,6 +50,10 @@ class LocalCollection:
     def name(self) -> str:
         return str(self.library.folder)
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return self.library.index.languages
+
     # -- statistics -------------------------------------------------------------------------------------------------
 
     def field_statistics(self, field: str, hidden: Sequence[int] = ()) -> FieldStatistics:

@@ -19,7 +19,8 @@ from citewell.library.store.identity import paper_keys, same_years, title_key
 from citewell.models.claims import Claims, SentenceBlock, scorable
 from citewell.papers import OTHER_MARK, TARGET_MARK, Draft, Paper, Paragraph, Place, Query, Suggestion
 from citewell.text.author_terms import families
-from citewell.text.languages import ENGLISH, language_name
+from citewell.text.languages import language_name
+from citewell.text.stemming import ENGLISH
 
 MODEL_LANGUAGE = ENGLISH
 """The language that the model of citation-worthiness is trained on; it does not judge others."""

@@ -203,10 +203,10 @@ def _names_in(query: Query) -> dict[str, float]:
 def _titles(request: Request, records: Sequence[Paper]) -> Columns:
     """How much of each title the query has, and how near to its gap."""
     weights = {term: weight for term, (_, weight) in query_terms(request, "proximity").items()}
-    query = set(terms(request.query.text()))
+    query = set(request.terms(request.query.text()))
     overlaps, near_gap, sizes = [], [], []
     for paper in records:
-        words = set(terms(paper.title))
+        words = set(terms(paper.title, (request.text_language(f"{paper.title}\n{paper.abstract}"),)))
         overlaps.append(len(words & query) / len(words) if words else np.nan)
         near_gap.append(sum(weights.get(word, 0.0) for word in words) / len(words) if words else np.nan)
         sizes.append(len(words))

@@ -35,16 +35,16 @@ def query_terms(request: Request, form: str, size: int = 0) -> QueryTerms:
     query = request.query
     match form:
         case "text":
-            return terms(query.text())
+            return request.terms(query.text())
         case "proximity":
-            return _by_proximity(query)
+            return _by_proximity(request)
         case "title":
-            return terms(query.title or query.text())
+            return request.terms(query.title or query.text())
         case "key terms":
-            return key_terms(terms(query.text()), _Frequencies(request), size)
+            return key_terms(request.terms(query.text()), _Frequencies(request), size)
         case "with bibliography":
             titles = [paper.title for paper in request.collection.records(request.known).values()]
-            return terms("\n".join((query.text(), *titles)))
+            return request.terms("\n".join((query.text(), *titles)))
         case "authors":
             return _author_terms(query.authors)
     raise CitewellError(f"A query has no form {form!r}. Choose one of {', '.join(FORMS)}.")
@@ -77,19 +77,20 @@ class _Frequencies:
         return self._collection.field_statistics(name, self._hidden)
 
 
-def _by_proximity(query: Query) -> QueryTerms:
+def _by_proximity(request: Request) -> QueryTerms:
     """A local query by distance from its gap; any other query unchanged."""
+    query = request.query
     if query.task != "local" or TARGET_MARK not in query.context:
-        return terms(query.text())
+        return request.terms(query.text())
     weighted: QueryTerms = {}
     for word, weight in words_by_proximity(query):
-        _add(weighted, word, weight)
-    _add(weighted, query.title, _TITLE)
+        _add(weighted, request.terms(word), weight)
+    _add(weighted, request.terms(query.title), _TITLE)
     return weighted
 
 
-def _add(weighted: QueryTerms, text: str, weight: float) -> None:
-    for term, (word, count) in terms(text).items():
+def _add(weighted: QueryTerms, counted: QueryTerms, weight: float) -> None:
+    for term, (word, count) in counted.items():
         first, before = weighted.get(term, (word, 0.0))
         weighted[term] = first, before + count * weight
 

@@ -11,9 +11,14 @@ import numpy as np
 
 from citewell.collection.interface import Collection, Filters
 from citewell.papers import Query, Ranking
+from citewell.text.analysis import terms
+from citewell.text.languages import analysis_language
+from citewell.text.stemming import ENGLISH
 from citewell.types import Mask, PaperNumbers
 
 Value = TypeVar("Value")
+_SHORT = 20
+"""Words of a query."""
 
 
 @dataclass
@@ -36,6 +41,24 @@ class Request:
             self._memo[key] = compute()
         value: Value = self._memo[key]
         return value
+
+    def terms(self, text: str) -> dict[int, tuple[str, float]]:
+        """The terms of a text of the query, in the languages of the collection: hash, first word with it, and frequency."""
+        return terms(text, self.collection.languages, self.language)
+
+    def text_language(self, text: str) -> str:
+        """The language in which a text of the collection was analysed."""
+        return ENGLISH if self.collection.languages == (ENGLISH,) else analysis_language(text)
+
+    @cached_property
+    def language(self) -> str:
+        """The language whose stop words are left out of the query.
+
+        To a short query of an English library it makes no difference that is worth loading the model of languages.
+        """
+        text = self.query.text()
+        short = self.collection.languages == (ENGLISH,) and len(text.split()) < _SHORT
+        return ENGLISH if short else analysis_language(text)
 
     @cached_property
     def hidden(self) -> PaperNumbers:

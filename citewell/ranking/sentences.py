@@ -15,6 +15,8 @@ from citewell.text.offsets import SentenceOffsets, sentence_offsets
 from citewell.types import Float32Array, Float64Array, IntArray, PaperNumbers
 
 _K1, _B = 1.2, 0.75
+_FIRST_SENTENCES = 10
+"""Those by which the language of a paper is told."""
 
 
 class SentenceRanking(NamedTuple):
@@ -33,12 +35,13 @@ def quote(request: Request, papers: Sequence[int], ranking: SentenceRanking, mos
             chosen[int(number)].append((int(place), float(score)))
     sentences = request.collection.sentences([number for number, places in chosen.items() if places])
     records = request.collection.records(list(sentences))
-    query = terms(request.query.text())
+    query = request.terms(request.query.text())
     quotes: dict[int, list[QuotedSentence]] = {number: [] for number in papers}
     for number, here in sentences.items():
         places = sentence_offsets(records[number], here)
+        language = _language(request, here)
         for at, score in chosen[number]:
-            words = [word for term, (word, _) in terms(here[at].text).items() if term in query]
+            words = [word for term, (word, _) in terms(here[at].text, (language,)).items() if term in query]
             around = [here[near].text if _same_section(places, at, near) else "" for near in (at - 1, at + 1)]
             quotes[number].append(QuotedSentence(here[at].text, *places[at], score, words, *around))
     return quotes
@@ -65,7 +68,12 @@ def bm25_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
     """
     sentences = request.collection.sentences(papers)
     weights = _term_weights(request)
-    counted = [_counted(sentence) for here in sentences.values() for sentence in here]
+    counted = [
+        _counted(sentence, language)
+        for here in sentences.values()
+        for language in [_language(request, here)]
+        for sentence in here
+    ]
     lengths = np.array([sum(counts.values()) for counts in counted], np.float64)
     norms = _K1 * (1 - _B + _B * lengths / (lengths.mean() if len(lengths) and lengths.any() else 1.0))
     scores = np.array(
@@ -80,13 +88,18 @@ def bm25_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
     return SentenceRanking(owners[order], places[order], scores[order])
 
 
-def _counted(sentence: Sentence) -> dict[int, float]:
-    return {term: count for term, (_, count) in terms(sentence.text).items()}
+def _counted(sentence: Sentence, language: str) -> dict[int, float]:
+    return {term: count for term, (_, count) in terms(sentence.text, (language,)).items()}
+
+
+def _language(request: Request, sentences: Sequence[Sentence]) -> str:
+    """The language of the sentences of a paper."""
+    return request.text_language("\n".join(sentence.text for sentence in sentences[:_FIRST_SENTENCES]))
 
 
 def _term_weights(request: Request) -> dict[int, float]:
     """The weight of each query term: its idf, times how often the query has it."""
-    query = terms(request.query.text())
+    query = request.terms(request.query.text())
     hashes = np.array(list(query), np.int64)
     counts = np.array([count for _, count in query.values()], np.float64)
     hidden = request.hidden.tolist()

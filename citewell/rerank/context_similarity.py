@@ -55,7 +55,8 @@ class ContextSimilarity(TopReranker):
         if not contexts:
             return np.full(len(papers), np.nan, np.float32)
         cited = np.array([context.cited for context in contexts], np.int64)
-        shares = _similarities([context.text for context in contexts], _word_weights(request))
+        texts = [context.text for context in contexts]
+        shares = _similarities(texts, _word_weights(request), [request.text_language(text) for text in texts])
         order = np.lexsort((-shares, cited))
         cited, shares = cited[order], shares[order]
         place = np.arange(len(cited)) - np.searchsorted(cited, cited)
@@ -70,8 +71,8 @@ class ContextSimilarity(TopReranker):
         return {number: [similar, *details] for number, details in reasons.items()}
 
 
-def _word_weights(request: Request) -> dict[bytes, float]:
-    """The words of the query and their weights, which sum to 1."""
+def _word_weights(request: Request) -> dict[int, float]:
+    """The terms of the query and their weights, which sum to 1."""
     terms = query_terms(request, "proximity")
     hashes = np.array(sorted(terms), np.int64)
     hidden = request.hidden.tolist()
@@ -79,7 +80,7 @@ def _word_weights(request: Request) -> dict[bytes, float]:
     frequencies = request.collection.document_frequencies(_FIELD, hashes, hidden)
     weights = idf(texts, frequencies) * [terms[term][1] for term in hashes.tolist()]
     weights = weights / max(weights.sum(), 1e-9)
-    return {terms[term][0].encode(): weight for term, weight in zip(hashes.tolist(), weights.tolist(), strict=True)}
+    return dict(zip(hashes.tolist(), weights.tolist(), strict=True))
 
 
 class _Words:
@@ -89,25 +90,28 @@ class _Words:
         self._vocabulary = Vocabulary()
         self._lock = Lock()
 
-    def numbers(self, texts: Sequence[str], weights: dict[bytes, float]) -> tuple[IntArray, IntArray, Float64Array]:
+    def numbers(
+        self, texts: Sequence[str], weights: dict[int, float], languages: Sequence[str]
+    ) -> tuple[IntArray, IntArray, Float64Array]:
         """The words of all texts one after the other, how many each text has, and the weight of each number."""
         with self._lock:
             if len(self._vocabulary) > _MOST_WORDS:
                 self._vocabulary = Vocabulary()
-            words, lengths = self._vocabulary.numbers(texts)
-            of_query = [self._vocabulary.number(word) for word in weights]
+            words, lengths = self._vocabulary.numbers(texts, languages)
+            of_query = [self._vocabulary.number_of(term) for term in weights]
             by_number = np.zeros(len(self._vocabulary.hashes))
         by_number[of_query] = list(weights.values())
+        by_number[0] = 0.0  # terms that no text has
         return words.astype(np.int64), lengths.astype(np.int64), by_number
 
 
 _words = _Words()
 
 
-def _similarities(contexts: Sequence[str], weights: dict[bytes, float]) -> Float64Array:
+def _similarities(contexts: Sequence[str], weights: dict[int, float], languages: Sequence[str]) -> Float64Array:
     """How much of the query's words each context has, by weight and by distance from its citation."""
     halves = [half for text in contexts for half in text.partition(TARGET_MARK)[::2]]
-    words, lengths, by_number = _words.numbers(halves, weights)
+    words, lengths, by_number = _words.numbers(halves, weights, [each for each in languages for _ in "ab"])
     owners = np.repeat(np.arange(len(contexts)), lengths[::2] + lengths[1::2])
     gaps = np.cumsum(lengths)[::2]
     here = np.flatnonzero(by_number[words] > 0)

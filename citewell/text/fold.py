@@ -15,6 +15,11 @@ def folded(text: str) -> str:
     return _COMBINING.sub("", unicodedata.normalize("NFKD", text)).casefold()
 
 
+def composed(text: str) -> str:
+    """`text` with one character for each letter and its accents, where there is one."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 def folded_name(name: str) -> str:
     """`folded`, and also without the combining marks of other scripts: services write names with and without them."""
     decomposed = unicodedata.normalize("NFKD", name)

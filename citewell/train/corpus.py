@@ -17,6 +17,7 @@ from citewell.errors import CitewellError
 from citewell.library.index.links import DIRECTIONS
 from citewell.library.library import Library
 from citewell.text.analysis import Vocabulary
+from citewell.text.languages import analysis_language
 from citewell.types import IntArray
 
 TEXTS = ("own", "own+cited", "own+citing")
@@ -124,7 +125,7 @@ def _paper_words(library: Library, text: str, papers: IntArray, vocabulary: Voca
         own = {num: content for num, _, content in store.own_texts(nums)}
         more = {"own": {}, "own+cited": store.cited_texts(nums), "own+citing": store.citing_texts(nums)}[text] if nums else {}
         texts = ["\n".join((own.get(num, ""), *more.get(num, ()))) for num in nums]
-        words, counts = vocabulary.numbers(texts)
+        words, counts = vocabulary.numbers(texts, [analysis_language(each) for each in texts])
         parts.append(words)
         lengths[start : start + len(nums)] = counts
     return np.concatenate(parts), lengths
@@ -139,7 +140,8 @@ def _context_words(library: Library, papers: IntArray, vocabulary: Vocabulary) -
     # A paper added after the index was opened has no position yet.
     known = set(papers.tolist())
     rows = [each for each in rows if each[0] in known and each[1] in known]
-    words, lengths = vocabulary.numbers([content for _, _, content in rows])
+    texts = [content for _, _, content in rows]
+    words, lengths = vocabulary.numbers(texts, [analysis_language(text) for text in texts])
     citing = np.searchsorted(papers, np.array([citing for citing, _, _ in rows], np.int64)).astype(np.int32)
     cited = np.searchsorted(papers, np.array([cited for _, cited, _ in rows], np.int64)).astype(np.int32)
     return citing, cited, words, lengths.astype(np.int64)

@@ -37,6 +37,43 @@ def test_inflections_are_one_term() -> None:
     assert list(result.values()) == [("recommend", 4)]
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "same"),
+    [
+        ("de", "Die Häuser und das Haus am Hafen", "Hauser Haus Häfen"),
+        ("fr", "les générations d\u2019images de la génération", "generation image"),
+        ("es", "la informática de los puertos", "informatica puerto"),
+        ("ru", "лодки в гавани", "лодка гавань"),
+        ("hi", "हिन्दी भाषाओं का", "हिन्दी भाषा"),
+        ("pl", "łodzie w porcie", "łodzie porcie"),
+    ],
+)
+def test_each_language_has_its_stems_and_stop_words(language: str, text: str, same: str) -> None:
+    vocabulary = Vocabulary()
+    numbers, _ = vocabulary.numbers([text, same], [language, language])
+    assert set(numbers[: len(numbers) // 2].tolist()) <= set(range(1, len(vocabulary.hashes)))
+    assert set(vocabulary.numbers([text], [language])[0].tolist()) == set(vocabulary.numbers([same], [language])[0].tolist())
+
+
+@given(st.text(max_size=200), st.sampled_from(["de", "fr", "hi", "en"]))
+def test_a_query_has_every_term_of_the_same_text_in_any_language(text: str, language: str) -> None:
+    vocabulary = Vocabulary()
+    numbers, _ = vocabulary.numbers([text], [language])
+    assert {vocabulary.hashes[number] for number in numbers} == set(terms(text, (language,)))
+    assert set(terms(text, (language,))) <= set(terms(text, ("en", language)))
+
+
+def test_a_word_of_a_query_counts_in_all_languages_of_the_library() -> None:
+    query = terms("Das Lernen, auch reinforcement learning", ("de", "en"), "de")
+    assert {"lernen", "reinforcement", "learning"} == {word for word, _ in query.values()}
+    assert set(terms("learning", ("en",))) | set(terms("lernen", ("de",))) <= set(query)
+
+
+def test_chinese_and_japanese_are_pairs_of_characters() -> None:
+    assert words("深層学習 BERT模型 字") == ["深層", "層学", "学習", "bert", "模型", "字"]
+    assert set(terms("学習")) <= set(terms("深層学習による分類"))
+
+
 def test_a_token_with_a_digit_is_not_stemmed() -> None:
     assert len(terms("covid19s covid19")) == 2
 

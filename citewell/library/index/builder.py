@@ -5,7 +5,7 @@ Nothing here knows the manifest or changes the store, so that it can happen in a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,8 @@ from citewell.library.index.postings import AUTHORS, BITS, BLOCK, BLOCK_BITS, FI
 from citewell.library.store.store import Store
 from citewell.text.analysis import Vocabulary
 from citewell.text.author_terms import authors_text
+from citewell.text.languages import analysis_language
+from citewell.text.stemming import ENGLISH
 
 _MAX_TERMS = 16_000_000
 """A segment is cut before the terms of its texts outgrow this many: full texts stay in bounded memory too."""
@@ -42,6 +44,7 @@ class _Pending:
     dates: list[int] = field(default_factory=list)
     lengths: list[npt.NDArray[np.uint32]] = field(default_factory=list)
     numbers: list[npt.NDArray[np.int32]] = field(default_factory=list)
+    languages: set[str] = field(default_factory=set)
     terms: int = 0
 
     def add(self, texts: Sequence[Text], numbers: npt.NDArray[np.int32], lengths: npt.NDArray[np.int32]) -> None:
@@ -85,13 +88,16 @@ class Builder:
     def _field(self, name: str, block: int, texts: Iterator[Text], stacked: bool) -> Iterator[Entry]:
         pending = _Pending()
         while chunk := list(islice(texts, _TEXTS_AT_ONCE)):
-            pending.add(chunk, *self._vocabulary.numbers([text or "" for _, _, text in chunk]))
+            written = [text or "" for _, _, text in chunk]
+            languages = [ENGLISH if name == AUTHORS else analysis_language(text) for text in written]
+            pending.add(chunk, *self._vocabulary.numbers(written, languages))
+            pending.languages.update(language for language, text in zip(languages, written, strict=True) if text)
             if pending.terms > _MAX_TERMS:
-                yield write_segment(self._folder, name, block, self._postings(pending))
+                yield write_segment(self._folder, name, block, self._postings(pending), pending.languages)
                 pending = _Pending()
         # A paper that is gone need only be listed where an older segment lists it too.
         if pending.papers and (stacked or not pending.only_gone()):
-            yield write_segment(self._folder, name, block, self._postings(pending))
+            yield write_segment(self._folder, name, block, self._postings(pending), pending.languages)
 
     def _texts(self, name: str, nums: Sequence[int]) -> Iterator[Text]:
         if name == "own":
@@ -145,12 +151,13 @@ class Builder:
         return built
 
 
-def write_segment(folder: Path, name: str, block: int, segment: Postings) -> Entry:
+def write_segment(folder: Path, name: str, block: int, segment: Postings, languages: Iterable[str]) -> Entry:
     """Write a segment of postings under a name that no other has."""
     file = _fresh_name(name, block)
     size, crc = write_arrays(folder / file, segment._asdict())
     texts = segment.lengths[(segment.lengths != GONE) & (segment.lengths > 0)]
-    return Entry(file, name, block, len(segment.papers), len(texts), int(texts.sum(dtype=np.int64)), size, crc)
+    terms = int(texts.sum(dtype=np.int64))
+    return Entry(file, name, block, len(segment.papers), len(texts), terms, size, crc, sorted(languages))
 
 
 def write_links(folder: Path, name: str, block: int, segment: Links) -> Entry:

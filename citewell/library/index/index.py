@@ -19,6 +19,7 @@ from citewell.library.index.lookup import Places, find
 from citewell.library.index.manifest import Entry, Manifest
 from citewell.library.index.postings import BLOCK, BLOCK_BITS, FIELDS, GONE, JOINED, Postings
 from citewell.library.store import schema
+from citewell.text.stemming import ENGLISH
 from citewell.types import Float32Array, Float64Array, IntArray, Mask, PaperNumbers
 
 _CACHED_NORMS = 4
@@ -196,6 +197,8 @@ class Index:
         self._dates: dict[int, npt.NDArray[np.int32]] = {}
         self._listed: dict[str, PaperNumbers] = {}
         self.blocks = sorted({block for _, block in stacks})
+        self.languages = tuple(sorted({language for entry in self.entries for language in entry.languages})) or (ENGLISH,)
+        """The languages in which its texts were analysed."""
 
     @classmethod
     def open(cls, library: Path) -> Index:

@@ -132,7 +132,8 @@ class Indexer:
             joined = links.merge([Links(**each) for each in arrays], keep_empty=not bottom)
             return write_links(self._folder, name, block, joined) if joined is not None else None
         merged = postings.merge([Postings(**each) for each in arrays], keep_gone=not bottom)
-        return write_segment(self._folder, name, block, merged) if merged is not None else None
+        languages = {language for entry in stack for language in entry.languages}
+        return write_segment(self._folder, name, block, merged, languages) if merged is not None else None
 
     def _commit(self) -> None:
         """Commit the manifest, with the merges that are done."""

@@ -33,6 +33,8 @@ class Entry(msgspec.Struct, frozen=True):
     """How many terms those texts have in all."""
     bytes: int
     crc32: int
+    languages: list[str] = []
+    """The languages in which those texts were analysed."""
 
 
 class Manifest(msgspec.Struct):
