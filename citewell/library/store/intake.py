@@ -8,10 +8,11 @@ are settled again, as if they arrived for the first time.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from citewell.library.store import rows, statements
+from citewell.library.store import given, rows, statements
 from citewell.library.store.batch import CITED, EVERYTHING, Batch
+from citewell.library.store.given import Given
 from citewell.library.store.identity import group_key
 from citewell.library.store.ledger import Ledger
 from citewell.library.store.references import References
@@ -76,10 +77,11 @@ class Intake:
         `reading`: the source that the records are from, with their `positions` in it. `set_aside`: leave records that have no
         name of their own, and that the source did not have before, in `unmatched`.
         """
-        work = _Work(self._db)
         papers = [record for record in records if isinstance(record, Paper)]
         contexts = [record for record in records if isinstance(record, Context)]
         made, known = self._statements(records, reading, positions)
+        regiven = self._take_given(papers, made, known)
+        work = _Work(self._db)
         work.references.look_up(papers, contexts)
         settled: list[tuple[Row, Paper]] = []
         corrections: list[tuple[Statement, Statement, Paper]] = []
@@ -94,6 +96,7 @@ class Intake:
             elif prior.digest != statement.digest:
                 corrections.append((prior, statement, paper))
             else:
+                self.changed += id(paper) in regiven
                 row = work.ledger.seen_again(prior, statement)
                 work.settling.keep_sentences(row, paper.sentences)
                 settled.append((row, paper))
@@ -105,6 +108,9 @@ class Intake:
     def correct(self, prior: Statement, statement: Statement, paper: Paper) -> None:
         """Replace what a source said by what it says now; `paper` is the new record."""
         prior = statements.current(self._db, prior)
+        if statement.key != prior.key:
+            self._give(prior, given.NOTHING)
+            given.store(self._db, {(statement.source, statement.key): given.of_record(paper)})
         row, group = self._dissolve(prior)
         statement.paper, statement.grouped = prior.paper, prior.grouped
         kept = [(_record(each), each) for each in group if each.num != prior.num]
@@ -116,6 +122,7 @@ class Intake:
         statement = statements.current(self._db, statement)
         if len(statements.about(self._db, statement.paper)) == 1:
             return False
+        self._give(statement, given.NOTHING)
         row, group = self._dissolve(statement)
         self._settle_again(row, [(_record(each), each) for each in group if each.num != statement.num])
         return True
@@ -167,6 +174,32 @@ class Intake:
             for num in (row.num, heir.num):
                 work.batch.writes.dirty[num] |= EVERYTHING
         work.finish(settled)
+
+    def _take_given(self, papers: Sequence[Paper], made: Mapping[int, Statement], known: Mapping[str, Statement]) -> set[int]:
+        """Store what the records give besides fields, and withdraw what they no longer give; returns the `id()` of these."""
+        before = given.load(self._db, known.values()) if known else {}
+        changed: set[int] = set()
+        gives: dict[tuple[int, str], Given] = {}
+        for paper in papers:
+            if (statement := made.get(id(paper))) is None:
+                continue
+            now = given.of_record(paper)
+            prior = known.get(statement.key)
+            if prior is None:
+                if now != given.NOTHING:
+                    gives[statement.source, statement.key] = now
+            elif (former := before[prior.source, prior.key]) != now:
+                given.withdraw(self._db, prior, former, now)
+                gives[statement.source, statement.key] = now
+                changed.add(id(paper))
+        given.store(self._db, gives)
+        return changed
+
+    def _give(self, statement: Statement, now: Given) -> None:
+        """Note that a record gives something else than before, and withdraw what it no longer gives."""
+        (before,) = given.load(self._db, [statement]).values()
+        given.withdraw(self._db, statement, before, now)
+        given.store(self._db, {(statement.source, statement.key): now})
 
     def _statements(
         self, records: Sequence[Paper | Context], reading: Reading | None, positions: Sequence[int]

@@ -42,6 +42,7 @@ def remove(db: sqlite3.Connection, nums: Sequence[int]) -> None:
                 dirty[cited] |= CITED
         db.execute("DELETE FROM targets WHERE context IN (SELECT num FROM contexts WHERE citing = ?)", (num,))
         db.executemany("DELETE FROM ids WHERE key = ? AND paper = ?", [(key, num) for key in rows.names(row)])
+        db.execute("DELETE FROM given WHERE (source, key) IN (SELECT source, key FROM statements WHERE paper = ?)", (num,))
         for table, column in (
             ("papers", "num"),
             ("citations", "citing"),

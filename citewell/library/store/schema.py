@@ -139,6 +139,16 @@ CREATE INDEX statements_by_paper ON statements (paper);
 """
 
 
+_GIVEN = """
+CREATE TABLE given (                 -- what a record gives besides the fields of its paper; see given.py
+    source INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    hashes BLOB,                     -- NULL for records that were stored before this table was
+    PRIMARY KEY (source, key)
+) WITHOUT ROWID;
+"""
+
+
 def create(folder: Path) -> sqlite3.Connection:
     """Open the store for writing, making it where there is none; the caller holds the writer's lock."""
     path = folder / FILE
@@ -155,6 +165,9 @@ def create(folder: Path) -> sqlite3.Connection:
         elif db.execute("SELECT value FROM meta WHERE name = 'version'").fetchone() == (_BEFORE_SOURCES,):
             _run(db, _SOURCES)
             db.execute("UPDATE meta SET value = ? WHERE name = 'version'", (VERSION,))
+        if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'given'").fetchone():
+            _run(db, _GIVEN)
+            db.execute("INSERT INTO given SELECT source, key, NULL FROM statements")
         db.execute("COMMIT")
         _verify(db, path)
     except BaseException:
