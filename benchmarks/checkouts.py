@@ -94,7 +94,8 @@ def merge_all(library: Any) -> None:
             continue
         parts = [postings.Postings(**map_arrays(folder / entry.file, entry.bytes)) for entry in stack]
         merged = postings.merge(parts, keep_gone=False)
-        segments += [write_segment(folder, name, block, merged)] if merged is not None else []
+        about = [{language for entry in stack for language in entry.languages}] if hasattr(stack[0], "languages") else []
+        segments += [write_segment(folder, name, block, merged, *about)] if merged is not None else []
     manifests.commit(library.folder, manifests.Manifest(generation=manifest.generation + 1, segments=segments))
     library.reload()
 

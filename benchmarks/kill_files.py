@@ -20,7 +20,10 @@ def write(path: Path, chance: random.Random) -> None:
     """Write a file with some of its possible entries; other files describe some of the same papers."""
     numbers = chance.sample(range(_KEYS), chance.randint(_KEYS // 3, _KEYS))
     if path.suffix == ".bib":
-        path.write_text("\n".join(_entry(f"{path.stem}{number}", chance) for number in numbers), "utf-8")
+        other = {"one": "two", "two": "one"}[path.stem]
+        entries = [_entry(f"{path.stem}{number}", chance) for number in numbers]
+        added = [_abstract(f"{other}{number}", chance) for number in numbers if chance.random() < 0.1]
+        path.write_text("\n".join(entries + added), "utf-8")
     else:
         path.write_text("".join(_lines(number, chance) for number in numbers), "utf-8")
 
@@ -35,6 +38,11 @@ def _entry(key: str, chance: random.Random) -> str:
     doi = chance.choice(_DOIS) if chance.random() < 0.1 else ""
     title = chance.choice(_TITLES) if chance.random() < 0.3 else f"On {key}, version {chance.randint(1, 3)}"
     return _bibtex(key, title, chance.choice(_AUTHORS), chance.choice(_YEARS), doi)
+
+
+def _abstract(key: str, chance: random.Random) -> str:
+    """An entry without a title, which adds to the one with its key in another file."""
+    return f"@article{{{key},\n  abstract = {{Abstract {chance.randint(1, 3)} of {key}.}}\n}}\n"
 
 
 def _bibtex(key: str, title: str, author: str, year: int, doi: str = "") -> str:

@@ -71,11 +71,14 @@ class BM25Query:
     b: float = 0.75
     hidden: tuple[int, ...] = ()
     """Papers that the statistics leave out, as if they were not in the collection."""
+    words: IntArray | None = None
+    """Which word each term is of, by number, where several terms may be of one; each of them is as rare as the word is."""
 
     @property
     def key(self) -> tuple[object, ...]:
         """The value by which two queries are compared."""
-        return self.terms.tobytes(), self.weights.tobytes(), self.fields, self.k1, self.b, self.hidden
+        words = b"" if self.words is None else self.words.tobytes()
+        return self.terms.tobytes(), self.weights.tobytes(), self.fields, self.k1, self.b, self.hidden, words
 
 
 class VectorSet(NamedTuple):

@@ -91,7 +91,7 @@ class LocalCollection:
         """The query's terms in every field that it scores."""
 
         def compute() -> list[FieldQuery]:
-            return bm25.prepare(self.library.index, dict(query.fields), query.terms, query.weights, query.hidden)
+            return bm25.prepare(self.library.index, dict(query.fields), query.terms, query.weights, query.hidden, query.words)
 
         return _remembered(self._looked_up, query.key, compute)
 

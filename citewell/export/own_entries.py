@@ -45,7 +45,7 @@ def own_entry(library: Library, num: int) -> str:
     """The user's own BibTeX entry of a paper, if it needs nothing else of its file; else empty."""
     own = {each.num for each in statements.sources(library.store.db) if each.format == _READERS["bibtex"] and each.own}
     for statement in statements.about(library.store.db, num):
-        if statement.source in own and statement.text and _stands_alone(statement.text):
+        if statement.source in own and statement.text and _stands_alone(statement.text) and not statement.supplement:
             return statement.text
     return ""
 
@@ -94,7 +94,8 @@ class _Writer:
         own = {source.num for source in self._sources()}
         generated: list[int] = []
         for num in dict.fromkeys(nums):
-            entries = [each for each in statements.about(self._library.store.db, num) if each.source in own and each.text]
+            about = statements.about(self._library.store.db, num)
+            entries = [each for each in about if each.source in own and each.text and not each.supplement]
             if not entries:
                 generated.append(num)
             for entry in entries:
@@ -131,7 +132,7 @@ class _Writer:
     def _put_entry(self, statement: Statement) -> None:
         """Write a record as it is; if another paper has its key already, under a new one."""
         text = statement.text
-        if self._format == "bibtex":
+        if self._format == "bibtex" and not statement.supplement:
             begin, end = key_span(text)
             key = text[begin:end]
             source, paper = self._written.setdefault(key.lower(), (statement.source, statement.paper))

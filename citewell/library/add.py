@@ -19,8 +19,9 @@ from pathlib import Path
 
 from citewell.errors import CitewellError
 from citewell.library.index.indexer import Indexer
-from citewell.library.store import removal, statements
+from citewell.library.store import statements
 from citewell.library.store.edits import pair
+from citewell.library.store.identity import is_supplement
 from citewell.library.store.intake import Intake
 from citewell.library.store.schema import transaction
 from citewell.library.store.statements import Reading, Statement
@@ -31,6 +32,7 @@ from citewell.sources import InputError, Record, Source, find_reader
 _BATCH_RECORDS = 4096
 _BATCH_CHARACTERS = 8_000_000
 _LISTED_PROBLEMS = 1000
+_NO_TITLE = "neither a title nor an identifier; it is kept, and used when another file has an entry with this key"
 _SET_FILES = ("papers.jsonl.gz", "papers.jsonl", "contexts.jsonl.gz", "contexts.jsonl")
 
 
@@ -162,6 +164,16 @@ class Adding:
             self.outcome.files += 1
             self._bytes_read += size
             self._progress.update(self._bytes_read)
+        self._join_supplements({os.path.realpath(file.path) for file in files})
+
+    def _join_supplements(self, files: set[str]) -> None:
+        """Join entries without a title and identifier with those of the same key; list those of these files that are left."""
+        with transaction(self._db):
+            left = self._intake.join_supplements()
+        names = {source.num: source.name for source in statements.sources(self._db)} if left else {}
+        for each in sorted(left, key=lambda each: each.priority):
+            if names[each.source] in files:
+                self.outcome.skip(names[each.source], None, f"{each.key}: {_NO_TITLE}")
 
     def vanished(self, folders: Iterable[Path]) -> None:
         """Deal with files of these folders that were added before and no longer exist."""
@@ -176,6 +188,8 @@ class Adding:
                 for each in gone:
                     self._withdraw(each)
                 self.outcome.removed += len(gone)
+        if self._sync:
+            self._join_supplements(set())
 
     def take(self, records: Iterable[Paper | Context], source: str = "") -> None:
         """Add records made by a program or fetched from the service `source`; an interrupted call cannot be resumed."""
@@ -285,12 +299,11 @@ class Adding:
     def _withdraw(self, statement: Statement) -> None:
         """Take out a record, with its paper if no other record describes it."""
         with transaction(self._db):
-            if not self._intake.withdraw(statement):
-                removal.remove(self._db, [statements.current(self._db, statement).paper])
+            self._intake.withdraw(statement)
 
     def _count(self, record: Paper | Context) -> None:
         if isinstance(record, Paper):
-            self.outcome.papers += 1
+            self.outcome.papers += not is_supplement(record)
             self.outcome.contexts += len(record.contexts)
         else:
             self.outcome.contexts += 1

@@ -17,7 +17,7 @@ from citewell.library.index.index import Index
 from citewell.library.index.links import BITS as LINK_BITS
 from citewell.library.index.postings import AUTHORS, BLOCK_BITS, JOINED, STALE_BY
 from citewell.library.store import statements
-from citewell.library.store.identity import title_overlap
+from citewell.library.store.identity import is_supplement, title_overlap
 from citewell.library.store.store import Store
 from citewell.papers import Paper
 from citewell.text.author_terms import families
@@ -110,7 +110,7 @@ def _doubtful_merges(store: Store) -> list[str]:
     """The merged papers whose records differ in title, authors or year, unless the user has put them together."""
     if not statements.recorded(store.db):
         return []
-    query = "SELECT paper FROM statements GROUP BY paper HAVING count(*) > 1 AND max(grouped) = '' ORDER BY paper"
+    query = "SELECT paper FROM statements WHERE paper GROUP BY paper HAVING count(*) > 1 AND max(grouped) = '' ORDER BY paper"
     lines = []
     for (num,) in store.db.execute(query).fetchall():
         first, *others = statements.about(store.db, num)
@@ -126,6 +126,8 @@ def _doubtful_merges(store: Store) -> list[str]:
 
 def _doubt(one: Paper, other: Paper) -> str:
     """Why two records may be of different works; empty if nothing speaks for that."""
+    if is_supplement(one) or is_supplement(other):
+        return ""
     if one.title and other.title and title_overlap(one.title, other.title) < _SAME_TITLE:
         return "their titles differ"
     if one.year and other.year and abs(one.year - other.year) > _SAME_YEARS:

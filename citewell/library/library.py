@@ -191,7 +191,8 @@ class Library:
         from citewell.library.store import statements
         from citewell.library.store.intake import Intake
 
-        records = statements.about(self.store.db, self.number(key))
+        about = statements.about(self.store.db, self.number(key))
+        records = [each for each in about if not each.supplement]
         chosen = [each for each in records if each.key == key]
         if len(records) < 2:
             raise CitewellError(f"{key} is not merged: only one record describes it")

@@ -6,7 +6,7 @@ much was tuned on the dev years of our data sets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from citewell.papers import TARGET_MARK, Query
 from citewell.ranking.request import Request
 from citewell.text.analysis import terms
 from citewell.text.author_terms import author_terms
+from citewell.text.idf import by_word, idf
 from citewell.text.key_terms import key_terms
 from citewell.text.names import parse_all
 from citewell.types import Float64Array, IntArray
@@ -48,6 +49,22 @@ def query_terms(request: Request, form: str, size: int = 0) -> QueryTerms:
         case "authors":
             return _author_terms(query.authors)
     raise CitewellError(f"A query has no form {form!r}. Choose one of {', '.join(FORMS)}.")
+
+
+def word_numbers(request: Request, words: Sequence[str]) -> IntArray | None:
+    """Which word each term of a query is of; None in a library of one language, where every term is of a word of its own."""
+    return np.unique(words, return_inverse=True)[1] if len(request.collection.languages) > 1 and words else None
+
+
+def term_weights(request: Request, field: str, terms: QueryTerms) -> dict[int, float]:
+    """The weight of each term by its idf in a field."""
+    hashes = np.array(sorted(terms), np.int64)
+    hidden = request.hidden.tolist()
+    texts, _ = request.collection.field_statistics(field, hidden)
+    frequencies = request.collection.document_frequencies(field, hashes, hidden)
+    frequencies = by_word(frequencies, word_numbers(request, [terms[term][0] for term in hashes.tolist()]))
+    weights = idf(texts, frequencies) * [terms[term][1] for term in hashes.tolist()]
+    return dict(zip(hashes.tolist(), weights.tolist(), strict=True))
 
 
 def words_by_proximity(query: Query) -> list[tuple[str, float]]:

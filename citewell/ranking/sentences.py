@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from citewell.papers import QuotedSentence, Sentence
+from citewell.ranking.query_terms import term_weights
 from citewell.ranking.request import Request
 from citewell.text.analysis import terms
-from citewell.text.idf import idf
 from citewell.text.offsets import SentenceOffsets, sentence_offsets
 from citewell.types import Float32Array, Float64Array, IntArray, PaperNumbers
 
@@ -67,7 +67,7 @@ def bm25_sentences(request: Request, papers: Sequence[int]) -> SentenceRanking:
     Ties go to the paper that comes first, then to the earlier sentence.
     """
     sentences = request.collection.sentences(papers)
-    weights = _term_weights(request)
+    weights = term_weights(request, "own", request.terms(request.query.text()))
     counted = [
         _counted(sentence, language)
         for here in sentences.values()
@@ -95,14 +95,3 @@ def _counted(sentence: Sentence, language: str) -> dict[int, float]:
 def _language(request: Request, sentences: Sequence[Sentence]) -> str:
     """The language of the sentences of a paper."""
     return request.text_language("\n".join(sentence.text for sentence in sentences[:_FIRST_SENTENCES]))
-
-
-def _term_weights(request: Request) -> dict[int, float]:
-    """The weight of each query term: its idf, times how often the query has it."""
-    query = request.terms(request.query.text())
-    hashes = np.array(list(query), np.int64)
-    counts = np.array([count for _, count in query.values()], np.float64)
-    hidden = request.hidden.tolist()
-    texts, _ = request.collection.field_statistics("own", hidden)
-    weights = counts * idf(texts, request.collection.document_frequencies("own", hashes, hidden))
-    return dict(zip(hashes.tolist(), weights.tolist(), strict=True))

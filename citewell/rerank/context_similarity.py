@@ -17,11 +17,10 @@ import numpy as np
 from citewell.errors import CitewellError
 from citewell.papers import TARGET_MARK, Ranking, Reason
 from citewell.pipeline.contract import Explanations
-from citewell.ranking.query_terms import proximity, query_terms
+from citewell.ranking.query_terms import proximity, query_terms, term_weights
 from citewell.ranking.request import Request
 from citewell.rerank.base import TopReranker
 from citewell.text.analysis import Vocabulary
-from citewell.text.idf import idf
 from citewell.types import Float32Array, Float64Array, IntArray, PaperNumbers
 
 _FIELD = "own+cited"
@@ -74,13 +73,10 @@ class ContextSimilarity(TopReranker):
 def _word_weights(request: Request) -> dict[int, float]:
     """The terms of the query and their weights, which sum to 1."""
     terms = query_terms(request, "proximity")
-    hashes = np.array(sorted(terms), np.int64)
-    hidden = request.hidden.tolist()
-    texts, _ = request.collection.field_statistics(_FIELD, hidden)
-    frequencies = request.collection.document_frequencies(_FIELD, hashes, hidden)
-    weights = idf(texts, frequencies) * [terms[term][1] for term in hashes.tolist()]
-    weights = weights / max(weights.sum(), 1e-9)
-    return dict(zip(hashes.tolist(), weights.tolist(), strict=True))
+    weights = term_weights(request, _FIELD, terms)
+    by_word = {terms[term][0]: weight for term, weight in weights.items()}
+    total = max(np.array(list(by_word.values())).sum(), 1e-9)
+    return {term: weight / total for term, weight in weights.items()}
 
 
 class _Words:

@@ -18,7 +18,7 @@ from citewell.collection.interface import FIELDS, BM25Query
 from citewell.errors import CitewellError
 from citewell.papers import Ranking, Reason
 from citewell.pipeline.contract import Explanations, Retriever
-from citewell.ranking.query_terms import FORMS, query_terms
+from citewell.ranking.query_terms import FORMS, query_terms, word_numbers
 from citewell.ranking.request import Request
 from citewell.types import Float32Array, PaperNumbers
 
@@ -84,7 +84,8 @@ class BM25(Retriever):
             hashes = np.array([term for term, _ in terms], np.int64)
             weights = np.array([weight for _, (_, weight) in terms], np.float64)
             hidden = tuple(request.hidden.tolist())
-            query = BM25Query(hashes, weights, tuple(self.fields.items()), self.k1, self.b, hidden)
-            return query, [word for _, (word, _) in terms]
+            words = [word for _, (word, _) in terms]
+            same = None if self.form == "authors" else word_numbers(request, words)
+            return BM25Query(hashes, weights, tuple(self.fields.items()), self.k1, self.b, hidden, same), words
 
         return request.memo(self.key, "query", compute)

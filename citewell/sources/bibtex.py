@@ -73,7 +73,7 @@ def _works(source: Iterator[Entry | Problem | Remainder]) -> Iterator[Entry | Pr
                 yield entry
             case Remainder(text=remainder):
                 yield Remainder(passed_over + remainder)
-            case _ if entry.type in _SETTINGS or not _is_work(entry):
+            case _ if entry.type in _SETTINGS or not (_is_work(entry) or (text(entry.key) and entry.fields)):
                 if entry.type not in _SETTINGS:
                     reason = "neither a title nor an identifier"
                     yield Problem(f"@{entry.type} {text(entry.key[:80])}: {reason}", entry.line, damaged=False)

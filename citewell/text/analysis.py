@@ -50,6 +50,11 @@ def tokens(text: str) -> list[bytes]:
     return _pieces(text)
 
 
+def _words_of(piece: bytes) -> list[bytes]:
+    """The words in a piece of text, with their accents: the stemmers of most languages need them."""
+    return _separated(composed(piece.decode().lower())).encode().split()
+
+
 def _separated(text: str) -> str:
     """Text with spaces for its punctuation and between the pairs of characters of Chinese and Japanese."""
     return _UNSEPARATED.sub(_pairs, _OTHER_PUNCTUATION.sub(" ", text))
@@ -87,6 +92,7 @@ class _Words:
 
     def __init__(self, language: str, number: Callable[[str], int], keep: Callable[[list[int]], int]) -> None:
         self._english = language == ENGLISH
+        self._prefix = "" if self._english else f"{language}:"
         self._stems = Stems(language)
         self._stemming = Lock()
         self._number = number
@@ -97,16 +103,15 @@ class _Words:
         """The number of the term of one token."""
 
     def _of_piece(self, piece: bytes) -> int:
-        text = piece.decode()
-        # The stemmers of other languages expect accents, which `Stems` removes afterwards.
-        words = tokens(text) if self._english else _separated(composed(text.lower())).encode().split()
+        words = tokens(piece.decode()) if self._english else _words_of(piece)
         numbers = [number for word in words if (number := self.by_token[word])]
         return self._keep(numbers) if len(numbers) > 1 else numbers[0] if numbers else 0
 
     def _learn(self, word: str) -> int:
         with self._stemming:
             stem = self._stems.stem(word)
-        return self._number(stem) if stem else 0
+        # A stem of one language must not be taken for one of another: French "parl" is no form of "parlance".
+        return self._number(self._prefix + stem) if stem else 0
 
 
 class Vocabulary:
@@ -201,7 +206,7 @@ def terms(text: str, languages: Sequence[str] = (ENGLISH,), written_in: str = EN
     """Each term of `text`: its hash, the first word with it, and its frequency.
 
     A word has a term in each of the `languages` in which it is no stop word, and none if it is one in the language that the
-    text is `written_in`.
+    text is `written_in`. All terms of a word, and of words with the same English stem, come with the first of these words.
     """
     vocabulary = _query_vocabulary()
     if len(vocabulary) + len(vocabulary.hash_of) > _MAX_CACHED:
@@ -210,18 +215,20 @@ def terms(text: str, languages: Sequence[str] = (ENGLISH,), written_in: str = EN
     if (*languages, written_in) == (ENGLISH, ENGLISH):
         for token in tokens(text):
             if term := vocabulary.hash_of[token]:
-                _count(counts, term, token)
+                _count(counts, term, token.decode())
         return counts
-    for piece in _pieces(text):
-        if written_in != ENGLISH and not vocabulary.terms_of(piece, written_in):
-            continue
-        for term in dict.fromkeys(term for language in languages for term in vocabulary.terms_of(piece, language)):
-            _count(counts, term, piece)
+    first_words: dict[tuple[int, ...], str] = {}
+    for token in chain.from_iterable(map(_words_of, _pieces(text))):
+        if vocabulary.terms_of(token, written_in):
+            same = tuple(vocabulary.terms_of(token, ENGLISH)) or (term_hash(token),)
+            word = first_words.setdefault(same, token.decode())
+            for term in dict.fromkeys(term for language in languages for term in vocabulary.terms_of(token, language)):
+                _count(counts, term, word)
     return counts
 
 
-def _count(counts: dict[int, tuple[str, float]], term: int, word: bytes) -> None:
+def _count(counts: dict[int, tuple[str, float]], term: int, word: str) -> None:
     if known := counts.get(term):
         counts[term] = known[0], known[1] + 1
     else:
-        counts[term] = word.decode().lower(), 1
+        counts[term] = word, 1

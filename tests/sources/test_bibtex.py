@@ -182,7 +182,7 @@ def test_comments_and_preambles_are_ignored(tmp_path: Path) -> None:
         ("@article{bad, title = , year=2000}\n", "bad", "no value"),
         ("@article{, title={A}}\n", "", "no key"),
         ("@article{title={A}}\n", "title", "no key"),
-        ("@article{bad, year=2000}\n", "bad", "neither a title nor an identifier"),
+        ("@article{bad}\n", "bad", "neither a title nor an identifier"),
         ("@article{bad, title={A},\n", "bad", "missing"),
     ],
 )
@@ -193,6 +193,11 @@ def test_a_bad_entry_is_reported_and_skipped(bad: str, key: str, reason: str, tm
     assert problem.line == 3
     assert reason in problem.reason
     assert key in problem.reason
+
+
+def test_an_entry_without_a_title_may_add_to_one_in_another_file(tmp_path: Path) -> None:
+    (paper,) = papers(read("@article{a, abstract={Gulls.}}\n", tmp_path))
+    assert (paper.title, paper.abstract, paper.extra["citekey"]) == ("", "Gulls.", "a")
 
 
 def test_the_last_entry_may_be_cut_off(tmp_path: Path) -> None:

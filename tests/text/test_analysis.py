@@ -59,8 +59,18 @@ def test_each_language_has_its_stems_and_stop_words(language: str, text: str, sa
 def test_a_query_has_every_term_of_the_same_text_in_any_language(text: str, language: str) -> None:
     vocabulary = Vocabulary()
     numbers, _ = vocabulary.numbers([text], [language])
-    assert {vocabulary.hashes[number] for number in numbers} == set(terms(text, (language,)))
-    assert set(terms(text, (language,))) <= set(terms(text, ("en", language)))
+    assert {vocabulary.hashes[number] for number in numbers} == set(terms(text, (language,), language))
+    assert set(terms(text, (language,), language)) <= set(terms(text, ("en", language), language))
+
+
+def test_stop_words_of_the_language_of_a_query_are_left_out_in_every_language() -> None:
+    assert words("The die of the harbour") == ["die", "harbour"]
+    assert not set(terms("the and of", ("en", "de"), "en")) | set(terms("die und der", ("en", "de"), "de"))
+    assert {word for word, _ in terms("die learning", ("en", "de"), "en").values()} == {"die", "learning"}
+
+
+def test_the_terms_of_a_word_come_with_that_word() -> None:
+    assert {word for word, _ in terms("learning, learn and learned", ("de", "en", "fr")).values()} == {"learning"}
 
 
 def test_a_word_of_a_query_counts_in_all_languages_of_the_library() -> None:

@@ -23,7 +23,7 @@ from citewell.library.index.index import Index, Segment
 from citewell.library.index.lookup import Places
 from citewell.library.index.postings import BLOCK, BLOCK_BITS
 from citewell.library.index.scoring import accumulate
-from citewell.text.idf import idf
+from citewell.text.idf import by_word, idf
 from citewell.types import Float32Array, Float64Array, IntArray, Mask, PaperNumbers
 
 BlockScores = dict[int, Float32Array]
@@ -47,15 +47,23 @@ class FieldQuery:
 
 
 def prepare(
-    index: Index, fields: Mapping[str, float], hashes: IntArray, frequencies: Float64Array, excluded: Iterable[int] = ()
+    index: Index,
+    fields: Mapping[str, float],
+    hashes: IntArray,
+    frequencies: Float64Array,
+    excluded: Iterable[int] = (),
+    words: IntArray | None = None,
 ) -> list[FieldQuery]:
-    """Look up the terms of a query, given by ascending hash and with their frequencies in it, in each weighted field."""
+    """Look up the terms of a query, given by ascending hash and with their frequencies in it, in each weighted field.
+
+    `words` tells which word each term is of; all terms of a word are as frequent as the word is.
+    """
     stats = CollectionStats(index, excluded)
     queries = []
     for name, weight in fields.items():
         texts, average = stats.totals(name)
         places = stats.places(name, hashes)
-        counts = stats.document_frequencies(name, places, len(hashes))
+        counts = by_word(stats.document_frequencies(name, places, len(hashes)), words)
         weights = (weight * frequencies * idf(texts, counts)).astype(np.float32)
         queries.append(FieldQuery(name, average, weights, places))
     return queries

@@ -32,8 +32,9 @@ _TEXTS_AT_ONCE = 256
 
 Dirty = Sequence[tuple[int, int]]
 """Papers of one block, by ascending number, and the bits of their fields that are out of date."""
-Text = tuple[int, int, str | None]
-"""Number and date of a paper and its text in one field, None where it has none (any more)."""
+Text = tuple[int, int, tuple[str, ...] | None]
+"""Number and date of a paper and its text in one field, None where it has none (any more). Its parts may be in different
+languages."""
 
 
 @dataclass
@@ -88,10 +89,12 @@ class Builder:
     def _field(self, name: str, block: int, texts: Iterator[Text], stacked: bool) -> Iterator[Entry]:
         pending = _Pending()
         while chunk := list(islice(texts, _TEXTS_AT_ONCE)):
-            written = [text or "" for _, _, text in chunk]
-            languages = [ENGLISH if name == AUTHORS else analysis_language(text) for text in written]
-            pending.add(chunk, *self._vocabulary.numbers(written, languages))
-            pending.languages.update(language for language, text in zip(languages, written, strict=True) if text)
+            parts = [part for _, _, text in chunk for part in text or ()]
+            languages = [ENGLISH if name == AUTHORS else analysis_language(part) for part in parts]
+            numbers, lengths = self._vocabulary.numbers(parts, languages)
+            owners = np.repeat(np.arange(len(chunk)), [len(text or ()) for _, _, text in chunk])
+            pending.add(chunk, numbers, np.bincount(owners, lengths, len(chunk)).astype(np.int32))
+            pending.languages.update(languages)
             if pending.terms > _MAX_TERMS:
                 yield write_segment(self._folder, name, block, self._postings(pending), pending.languages)
                 pending = _Pending()
@@ -105,7 +108,7 @@ class Builder:
         elif nums:
             texts = self._store.cited_texts(nums) if name == "cited" else self._store.citing_texts(nums)
             for num in nums:
-                yield num, 0, "\n".join(texts[num]) if num in texts else None
+                yield num, 0, ("\n".join(texts[num]),) if num in texts else None
 
     def _joined_texts(self, other: str, dirty: Dirty) -> Iterator[Text]:
         """Own text joined with another, for every paper that has the other or may have lost it."""
@@ -116,7 +119,7 @@ class Builder:
         for num in nums:
             if num in own:
                 date, text = own[num]
-                yield num, date, f"{text}\n{others[num]}"
+                yield num, date, (text, *others[num])
             elif num in lost:
                 yield num, 0, None
 
@@ -124,7 +127,7 @@ class Builder:
         """The names of the authors of every number, in order."""
         authors = self._store.authors(nums)
         for num in nums:
-            yield num, 0, authors_text(authors[num]) if authors.get(num) else None
+            yield num, 0, (authors_text(authors[num]),) if authors.get(num) else None
 
     def _own_texts(self, nums: Sequence[int]) -> Iterator[Text]:
         """The own text of every number, in order; None for papers that the store no longer has."""
@@ -134,7 +137,7 @@ class Builder:
                 if gone == num:
                     break
                 yield gone, 0, None
-            yield num, date, text
+            yield num, date, (text,)
         for gone in expected:
             yield gone, 0, None
 

@@ -100,6 +100,11 @@ def _expanded(ids: list[str]) -> list[str]:
     return list(dict.fromkeys(key for given in ids for key in implied(given)))
 
 
+def is_supplement(paper: Paper) -> bool:
+    """Whether a record only adds to the record with the same citation key in another file, because it names no work itself."""
+    return not (paper.title or paper.ids or paper.id) and bool(paper.extra.get("citekey"))
+
+
 def paper_keys(paper: Paper) -> list[str]:
     """Every identifier that makes another record the same paper; never empty."""
     keys = _expanded(paper.ids)

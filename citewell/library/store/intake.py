@@ -10,10 +10,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from citewell.library.store import given, rows, statements
+from citewell.library.store import given, removal, rows, statements
 from citewell.library.store.batch import CITED, EVERYTHING, Batch
 from citewell.library.store.given import Given
-from citewell.library.store.identity import group_key
+from citewell.library.store.identity import group_key, is_supplement
 from citewell.library.store.ledger import Ledger
 from citewell.library.store.references import References
 from citewell.library.store.rows import Row
@@ -80,6 +80,7 @@ class Intake:
         papers = [record for record in records if isinstance(record, Paper)]
         contexts = [record for record in records if isinstance(record, Context)]
         made, known = self._statements(records, reading, positions)
+        papers = self._without_supplements(papers, made, known)
         regiven = self._take_given(papers, made, known)
         work = _Work(self._db)
         work.references.look_up(papers, contexts)
@@ -117,15 +118,35 @@ class Intake:
         self._settle_again(row, sorted([*kept, (paper, statement)], key=lambda pair: pair[1].priority))
         self.changed += 1
 
-    def withdraw(self, statement: Statement) -> bool:
-        """Take out what a source no longer says; False if nobody else says anything of the paper, which is then unchanged."""
+    def withdraw(self, statement: Statement) -> None:
+        """Take out what a source no longer says, with its paper if no other record describes it."""
         statement = statements.current(self._db, statement)
-        if len(statements.about(self._db, statement.paper)) == 1:
-            return False
+        if statement.paper == statements.NO_PAPER:
+            statements.delete(self._db, [statement])
+            return
+        others = [each for each in statements.about(self._db, statement.paper) if each.num != statement.num]
+        if all(each.supplement for each in others):
+            self._detach(others)
+            removal.remove(self._db, [statement.paper])
+            return
         self._give(statement, given.NOTHING)
         row, group = self._dissolve(statement)
         self._settle_again(row, [(_record(each), each) for each in group if each.num != statement.num])
-        return True
+
+    def join_supplements(self) -> list[Statement]:
+        """Add each supplement to the paper that another file has under its key; returns those without one."""
+        work = _Work(self._db)
+        left = []
+        for statement in statements.about(self._db, statements.NO_PAPER):
+            named = [each for each in statements.with_key(self._db, statement.key) if each.paper != statements.NO_PAPER]
+            if not named:
+                left.append(statement)
+                continue
+            row = work.batch.row(named[0].paper)
+            work.ledger.load(row, needed=True)
+            work.ledger.state(row, statement, _record(statement))
+        work.finish([])
+        return left
 
     def join(self, nums: Sequence[int], group: str) -> None:
         """Make one paper of several because the user says so, now and whenever their records are read again."""
@@ -153,10 +174,42 @@ class Intake:
         group = statements.about(self._db, statement.paper)
         for each in group:
             each.record = each.record or statements.encode(row)
+        supplements = [each for each in group if each.num != statement.num and each.supplement]
         self._db.executemany("DELETE FROM ids WHERE key = ? AND paper = ?", [(key, row.num) for key in rows.names(row)])
         self._db.execute("UPDATE papers SET title_key = NULL WHERE num = ?", (row.num,))
         statements.delete(self._db, group)
-        return row, group
+        self._detach(supplements)
+        return row, [each for each in group if each not in supplements]
+
+    def _detach(self, supplements: Sequence[Statement]) -> None:
+        """Let supplements wait for a record with their key."""
+        for each in supplements:
+            each.paper = statements.NO_PAPER
+        statements.write(self._db, supplements)
+
+    def _without_supplements(
+        self, papers: Sequence[Paper], made: Mapping[int, Statement], known: dict[str, Statement]
+    ) -> list[Paper]:
+        """Store the supplements among the records of a source; returns the others, and forgets what waited under their keys."""
+        described = []
+        for paper in papers:
+            statement = made.get(id(paper))
+            prior = known.get(statement.key) if statement is not None else None
+            if statement is not None and is_supplement(paper):
+                self._take_supplement(prior, statement)
+                continue
+            described.append(paper)
+            if prior is not None and prior.paper == statements.NO_PAPER:
+                statements.delete(self._db, [known.pop(prior.key)])
+        return described
+
+    def _take_supplement(self, prior: Statement | None, statement: Statement) -> None:
+        if prior is not None and prior.digest == statement.digest:
+            statement.num, statement.paper, statement.grouped = prior.num, prior.paper, prior.grouped
+        elif prior is not None:
+            self.withdraw(prior)
+            self.changed += 1
+        statements.write(self._db, [statement])
 
     def _settle_again(self, row: Row, group: Sequence[tuple[Paper, Statement]]) -> None:
         """Settle all statements about a dissolved paper; its number, citations and contexts go to the first of them."""

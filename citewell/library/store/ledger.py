@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from citewell.library.store import rows, statements
 from citewell.library.store.batch import OWN, Batch
-from citewell.library.store.identity import group_key, paper_keys, title_key
+from citewell.library.store.identity import group_key, is_supplement, paper_keys, title_key
 from citewell.library.store.rows import Row
 from citewell.library.store.statements import Reading, Statement
 from citewell.papers import Paper
@@ -100,7 +100,7 @@ class Ledger:
     def _rebuild(self, row: Row, group: Sequence[Statement]) -> None:
         """Put a row together from the statements about it."""
         old, former = row.paper, [row.paper.id, *row.also.get("id", ())]
-        first, *others = sorted(group, key=lambda each: each.priority)
+        first, *others = sorted(group, key=lambda each: (each.supplement, each.priority))
         base = statements.decode(first.record)
         row.paper, row.also, row.changed = base.paper, base.also, True
         groups = [group_key(each.grouped) for each in group if each.grouped]
@@ -123,6 +123,8 @@ class Ledger:
 
     def _owned(self, row: Row, paper: Paper) -> list[str]:
         """The identifiers of a record that belong to its row; others are those of a work that it was mistaken for."""
+        if is_supplement(paper):
+            return []
         keys = paper_keys(paper)
         self._batch.know([key for key in keys if key not in self._batch.keys], set())
         owned = [key for key in keys if key not in self._batch.keys or self._batch.current(self._batch.keys[key]) == row.num]

@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from citewell.hashing import hash64
-from citewell.library.store.identity import paper_keys
+from citewell.library.store.identity import is_supplement, paper_keys
 from citewell.library.store.rows import Row, from_columns, load
 from citewell.papers import Paper
 
 UNKNOWN = 0
 """The number of the source of records whose source nobody named."""
+NO_PAPER = 0
+"""The number of the paper of a supplement as long as no record has its key."""
 _COLUMNS = "statements.num, source, own, key, paper, position, statements.reading, digest, record, text, lead, grouped"
 _FROM = f"SELECT {_COLUMNS} FROM statements JOIN sources ON sources.num = source"
 
@@ -54,6 +56,11 @@ class Statement:
     """Its number in the store, once it is stored."""
     grouped: str = ""
     """The group that the user has put it in: statements of one group are about one paper, and about no other."""
+
+    @property
+    def supplement(self) -> bool:
+        """Whether it only adds to the record with its key in another file."""
+        return bool(self.record) and is_supplement(decode(self.record).paper)
 
     @property
     def priority(self) -> tuple[bool, int, int]:
@@ -189,7 +196,13 @@ def about(db: sqlite3.Connection, paper: int) -> list[Statement]:
     """The statements about a paper, in the order in which they count."""
     if not recorded(db):
         return []
-    return sorted(_select(db, "WHERE paper = ?", (paper,)), key=lambda each: each.priority)
+    return sorted(_select(db, "WHERE paper = ?", (paper,)), key=lambda each: (each.supplement, each.priority))
+
+
+def with_key(db: sqlite3.Connection, key: str) -> list[Statement]:
+    """What the user's own files say under a key, in the order in which it counts."""
+    own = "(SELECT num FROM sources WHERE own)"
+    return sorted(_select(db, f"WHERE source IN {own} AND key = ?", (key,)), key=lambda each: each.priority)
 
 
 def current(db: sqlite3.Connection, statement: Statement) -> Statement:
