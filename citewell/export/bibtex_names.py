@@ -23,7 +23,10 @@ _UNSAFE = re.compile(r"[,;=]|(?:^|\s)and(?:\s|$)", re.IGNORECASE)
 
 def name_list(names: Iterable[Name]) -> str:
     """The value of a field such as ``author``."""
-    return " and ".join(map(_name, names))
+    written = list(names)
+    value = " and ".join(map(_name, written))
+    # One name with two commas may look like a list of names that somebody wrote with commas for "and".
+    return _extended(written[0]) if len(written) == 1 and written[0] != OTHERS and people(value) != written else value
 
 
 def _name(name: Name) -> str:

@@ -69,6 +69,8 @@ def person(family: str, given: str = "", suffix: str = "", particle: str = "", *
         given, _, suffix = given.rpartition(" ")
     if not family:
         family, given = given, ""
+    if not family:
+        family, particle = particle, ""
     if not (given or particle or suffix) and family.lower() in _ET_AL:
         return OTHERS
     if split and not particle:
