@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+_DAMAGE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _DOI = re.compile(r"10\.\d{4,9}/\S+", re.ASCII)
 _ARXIV = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?", re.ASCII | re.IGNORECASE)
 _VERSION = re.compile(r"v\d+$", re.ASCII)
@@ -56,7 +57,7 @@ def canonical(scheme: str, value: str) -> str | None:
     match scheme:
         case "doi":
             match = _DOI.search(unquote(value) if "%" in value else value)
-            if match is None:
+            if match is None or _DAMAGE.search(match[0]):
                 return None
             doi = match[0].rstrip(".,;").lower()
             arxiv = _ARXIV_DOI.fullmatch(doi)
@@ -79,7 +80,7 @@ def canonical(scheme: str, value: str) -> str | None:
         case "s2":
             return f"s2:{value.lower()}" if _S2.fullmatch(value) else None
         case "dblp":
-            return f"dblp:{value}" if "/" in value else None
+            return f"dblp:{value}" if "/" in value and not _DAMAGE.search(value) else None
     return None
 
 

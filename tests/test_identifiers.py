@@ -30,6 +30,8 @@ from citewell.identifiers import canonical, implied, recognise
         ("peerread:12", None),
         ("", None),
         ("10.1", None),
+        ("10.9999/o\x00ld.1", None),
+        ("10.1000/abc\n10.1000/def", "doi:10.1000/abc"),
     ],
 )
 def test_identifiers_are_recognised_as_people_write_them(written: str, meant: str | None) -> None:
