@@ -226,7 +226,7 @@ class Library:
                     manifests.commit(self.folder, manifests.Manifest())
                 db = schema.create(self.folder)
                 try:
-                    if fresh_index or not manifests.exists(self.folder):
+                    if fresh_index or not manifests.is_readable(self.folder):
                         # First the list of what to index: if this process is killed in between, the next writer indexes it.
                         _list_all(db)
                         manifests.commit(self.folder, manifests.Manifest())

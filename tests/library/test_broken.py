@@ -18,6 +18,7 @@ from citewell.errors import CitewellError
 from citewell.library import Library
 from citewell.papers import Query
 from citewell.pipeline.api import suggest
+from citewell.text import analysis
 
 
 def write(path: Path, papers: int, words: int = 30, first: int = 0) -> Path:
@@ -308,3 +309,16 @@ def test_nothing_is_removed_when_a_paper_is_unknown(library: Library) -> None:
     with pytest.raises(CitewellError, match="nothing was removed"):
         library.remove(["p1", "nobody"])
     assert len(library) == 300
+
+
+def test_an_index_of_an_older_version_is_built_again_by_the_next_add(tmp_path: Path) -> None:
+    library = Library(tmp_path / "library")
+    library.add([write(tmp_path / "one.jsonl", 1)])
+    manifest = tmp_path / "library" / "index" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(analysis.VERSION, "english-1"))
+    library.reload()
+    with pytest.raises(CitewellError, match="another version of citewell; run 'citewell library rebuild'"):
+        len(library.index.blocks)
+    library.add([write(tmp_path / "two.jsonl", 1, first=1)])
+    assert sorted(library.index.listed("own").tolist()) == [1, 2]
+    assert library.check().sound

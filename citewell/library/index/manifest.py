@@ -51,6 +51,17 @@ def exists(library: Path) -> bool:
     return (library / FOLDER / FILE).exists()
 
 
+def is_readable(library: Path) -> bool:
+    """Whether there is an index that this version of citewell can use."""
+    if not exists(library):
+        return False
+    try:
+        load(library)
+    except CitewellError:
+        return False
+    return True
+
+
 def load(library: Path) -> Manifest:
     """The manifest of a library; an empty one where nothing was indexed yet."""
     path = library / FOLDER / FILE

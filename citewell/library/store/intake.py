@@ -244,7 +244,8 @@ class Intake:
             elif (former := before[prior.source, prior.key]) != now:
                 given.withdraw(self._db, prior, former, now)
                 gives[statement.source, statement.key] = now
-                changed.add(id(paper))
+                if former.known:
+                    changed.add(id(paper))
         given.store(self._db, gives)
         return changed
 
