@@ -289,6 +289,8 @@ class KilledLibrary:
             with Library(self.folder) as library:
                 verdict = library.check()
         except CitewellError as error:
+            if self.operation == "add" and len(self.log) == 1 and str(error).startswith("there is no library"):
+                return  # killed before there was one
             raise _FailedError(f"cannot be checked {when}: {error}") from error
         if not verdict.sound:
             raise _FailedError(f"not sound {when}: {verdict}")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -322,3 +324,22 @@ def test_an_index_of_an_older_version_is_built_again_by_the_next_add(tmp_path: P
     library.add([write(tmp_path / "two.jsonl", 1, first=1)])
     assert sorted(library.index.listed("own").tolist()) == [1, 2]
     assert library.check().sound
+
+
+def test_a_database_whose_making_was_interrupted_is_no_library_and_becomes_one(tmp_path: Path) -> None:
+    making, folder = tmp_path / "making.sqlite", tmp_path / "library"
+    folder.mkdir()
+    with closing(sqlite3.connect(making, isolation_level=None)) as db:
+        db.execute("VACUUM")
+        db.execute("PRAGMA cache_size = 1")
+        db.execute("BEGIN")
+        db.execute("CREATE TABLE half (made)")
+        db.executemany("INSERT INTO half VALUES (?)", (["x" * 4000] for _ in range(100)))
+        # What a power cut now leaves: pages in the database that its journal has to undo.
+        shutil.copy(making, folder / "library.sqlite")
+        shutil.copy(f"{making}-journal", folder / "library.sqlite-journal")
+    with pytest.raises(CitewellError, match="there is no library"):
+        Library(folder).check()
+    library = Library(folder)
+    library.add([write(tmp_path / "one.jsonl", 2)])
+    assert len(library) == 2 and library.check().sound

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from citewell.errors import CitewellError
@@ -193,12 +193,26 @@ def read(folder: Path) -> sqlite3.Connection:
     alone = not os.access(folder, os.W_OK) and not (log.exists() and log.stat().st_size)
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}", uri=True, isolation_level=None)
     try:
+        if not alone and _is_interrupted(db):
+            with closing(sqlite3.connect(path)) as writable:
+                writable.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         _verify(db, path)
         db.execute("PRAGMA cache_size = -65536")
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _is_interrupted(db: sqlite3.Connection) -> bool:
+    """Whether whoever began to make the database was killed, so that SQLite must undo what was written before it can be read."""
+    try:
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError as error:
+        if "readonly" not in str(error):
+            raise
+        return True
+    return False
 
 
 def _nothing_in(folder: Path) -> CitewellError:
