@@ -261,7 +261,8 @@ class Manuscript:
         if missing and self.bib is None:
             raise CitewellError(f"{self.path} names no .bib file; say where the entries go: --bib refs.bib")
         entries, changes = self._new_entries(missing, keys)
-        changes += [Change.of(self.file(Place(name)), text) for name, text in texts.items()]
+        encoding = decode(read_bytes(self.path))[1].name
+        changes += [Change.of(self.file(Place(name)), text, encoding) for name, text in texts.items()]
         return Patch(keys, texts, entries, [change for change in changes if change.old != change.new], notes)
 
     def _new_entries(self, papers: Sequence[Paper], keys: Mapping[str, str]) -> tuple[str, list[Change]]:
