@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
 ENGLISH = "en"
 _WORD = re.compile(r"[^\W\d_]+")
@@ -50,9 +51,20 @@ def detect_language(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _by_model(text: str) -> str:
-    import py3langid
+    return str(_model().classify(text)[0]).partition("-")[0]
 
-    return str(py3langid.classify(text)[0]).partition("-")[0]
+
+@lru_cache(maxsize=1)
+def _model() -> Any:
+    """The model, restricted to languages in which papers are written.
+
+    It knows 140. Short English text, such as a slide or a list of names, looks to it like Nigerian Pidgin or Luxembourgish.
+    """
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    model = LanguageIdentifier.from_model_file(MODEL_FILE)
+    model.set_languages([code for code in model.labels if code in _NAMES])
+    return model
 
 
 def language_name(code: str) -> str:
