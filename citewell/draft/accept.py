@@ -23,7 +23,9 @@ _COMMAND = re.compile(r"\\([A-Za-z@]+)\*?")
 _LAST_BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _AT = re.compile(r"-?@(?:\{[^{}]*\}|\?+|\w[\w:.#$%&+<>~/-]*|(?=[\];,]|$))")
-_MYST = re.compile(r"\{(cite(?::[a-z:]+)?)\}`([^`]*)`")
+_MYST = re.compile(r"\{((?:foot)?cite[a-z]?(?::[a-z:]+)?)\}`([^`]*)`")
+_HTML = re.compile(r"<cite[ \t]+data-cite=\"([^\"]*)\"")
+"""A citation in a notebook that nbconvert turns into LaTeX."""
 _SENTENCE_END = re.compile(r"(?:[.!?,;:\u3002\uff01\uff1f\uff0c]+[\"'”’)\]}]*)?\s*$")
 _INVALID_IN_KEY = re.compile(r"[\s,{}\\\[\];\"]")
 
@@ -152,6 +154,8 @@ def _pandoc(draft: Draft, citation: Citation, source: str, keys: list[str], nest
         return "; ".join(map(at_key, keys))
     if role := _MYST.fullmatch(source):
         return f"{{{role[1]}}}`{','.join([*filter(is_key, role[2].split(',')), *_new_keys(citation, keys)])}`"
+    if html := _HTML.match(source):
+        return source[: html.end(1)] + "".join(f",{key}" for key in _new_keys(citation, keys)) + source[html.end(1) :]
     is_group = source.startswith("[") and source.endswith("]")
     if citation.keys:
         added = "; ".join(map(at_key, _new_keys(citation, keys)))

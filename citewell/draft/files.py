@@ -76,6 +76,11 @@ def decode(data: bytes, others: str = "") -> tuple[str, Encoding]:
     return data.decode("latin-1"), Encoding(b"", "latin-1")
 
 
+def encoding_of(data: bytes) -> str:
+    """The encoding of a file and of those that it includes; it may declare one without having other letters than ASCII."""
+    return _declared(data) or decode(data)[1].name
+
+
 def _declared(data: bytes) -> str:
     """The encoding that a file names, in an option of inputenc or in a comment for editors; empty where there is none."""
     match = _DECLARATION.search(data, 0, _MAX_DECLARATION)
@@ -161,7 +166,7 @@ class DraftSource:
     def of_file(cls, path: Path, within: Path | None = None) -> DraftSource:
         """A file, with the files that it includes; only those in the folder `within`, where that is set."""
         data = read_bytes(path)
-        return cls(data, str(path), Folder(path.parent, within, path.name, decode(data)[1].name))
+        return cls(data, str(path), Folder(path.parent, within, path.name, encoding_of(data)))
 
     @cached_property
     def text(self) -> str:

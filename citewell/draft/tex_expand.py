@@ -278,11 +278,15 @@ def _hides_keys(name: str, macro: _Macro) -> bool:
     """Whether a macro named like a citation command takes its keys otherwise than in a single argument."""
     if not tex_commands.is_citation(name) or tex_commands.is_gap(name):
         return False
-    last = f"#{len(macro.parameters)}"
+    names = (match[1] for match in _WORD.finditer(macro.body))
+    if not any(each != name and tex_commands.is_citation(each) for each in names if each):
+        return False
+    if [each.kind for each in macro.parameters].count("m") != 1:
+        return bool(macro.parameters) or bool(_CITATION.search(macro.body))
     keys = [
         match[2].strip() for match in _CITATION.finditer(macro.body) if tex_commands.is_citation(match[1]) and match[1] != name
     ]
-    return bool(keys) and ([each.kind for each in macro.parameters].count("m") != 1 or keys != [last])
+    return bool(keys) and keys != [f"#{len(macro.parameters)}"]
 
 
 def _chosen_branches(body: str, arguments: Sequence[MappedText | str]) -> str:
