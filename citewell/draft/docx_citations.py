@@ -209,17 +209,10 @@ def _from_source(source: _Element) -> Paper:
 def _from_citavi_reference(reference: Mapping[str, Any]) -> Paper:
     people = reference.get("Authors") or reference.get("Editors")
     names = [each for each in people if isinstance(each, Mapping)] if isinstance(people, list) else []
-    paper = Paper(
-        cleaned(reference.get("Title")),
-        authors=[
-            person(
-                cleaned(each.get("LastName")),
-                " ".join(filter(None, (cleaned(each.get("FirstName")), cleaned(each.get("MiddleName"))))),
-            )
-            for each in names
-        ],
-        year=year(reference.get("Year") or reference.get("YearResolved")),
-    )
+    given = [" ".join(filter(None, (cleaned(each.get(part)) for part in ("FirstName", "MiddleName")))) for each in names]
+    authors = [person(cleaned(each.get("LastName")), first) for each, first in zip(names, given, strict=True)]
+    published = reference.get("Year") or reference.get("YearResolved")
+    paper = Paper(cleaned(reference.get("Title")), authors=authors, year=year(published))
     periodical = reference.get("Periodical")
     paper.venue = cleaned(periodical.get("Name")) if isinstance(periodical, Mapping) else ""
     if doi := canonical("doi", cleaned(reference.get("Doi"))):

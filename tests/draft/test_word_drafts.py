@@ -243,7 +243,7 @@ def test_parts_that_are_named_without_the_style_of_a_heading(tmp_path: Path) -> 
         "Boote schwimmen.", "Danksagung", "Wir danken allen.",
     ]  # fmt: skip
     path = tmp_path / "paper.docx"
-    path.write_bytes(docx(*map(paragraph, blocks)))
+    path.write_bytes(word.docx(*map(paragraph, blocks)))
     draft = read(path)
     assert (draft.title, draft.abstract) == ("Boote im Hafen", "Wir zählen Boote.")
     text = [(each.section, each.text) for each in draft.paragraphs]
@@ -253,12 +253,12 @@ def test_parts_that_are_named_without_the_style_of_a_heading(tmp_path: Path) -> 
 def test_citations_of_citavi(tmp_path: Path) -> None:
     reference = {"Title": "On boats", "Year": "1931", "Authors": [{"FirstName": "Ada", "LastName": "Berg"}], "Doi": "10.1000/x"}
     stored = base64.b64encode(json.dumps({"Entries": [{"Reference": reference}]}).encode()).decode()
-    cited = field(f" ADDIN CitaviPlaceholder{{{stored}}}", "(Berg 1931)")
+    cited = word.field(f" ADDIN CitaviPlaceholder{{{stored}}}", "(Berg 1931)")
     content = (
         f'<w:sdt><w:sdtPr><w:tag w:val="CitaviBibliography"/></w:sdtPr><w:sdtContent>{paragraph("Berg")}</w:sdtContent></w:sdt>'
     )
     path = tmp_path / "paper.docx"
-    path.write_bytes(docx(paragraph("Boats"), paragraph("They float ", cited, "."), content))
+    path.write_bytes(word.docx(paragraph("Boats"), paragraph("They float ", cited, "."), content))
     draft = read(path)
     (work,) = draft.bibliography.values()
     assert (work.title, work.year, work.ids) == ("On boats", 1931, ["doi:10.1000/x"])
