@@ -27,6 +27,8 @@ _MYST = re.compile(r"\{((?:foot)?cite[a-z]?(?::[a-z:]+)?)\}`([^`]*)`")
 _HTML = re.compile(r"<cite[ \t]+data-cite=\"([^\"]*)\"")
 """A citation in a notebook that nbconvert turns into LaTeX."""
 _SENTENCE_END = re.compile(r"(?:[.!?,;:\u3002\uff01\uff1f\uff0c]+[\"'”’)\]}]*)?\s*$")
+_VERBATIM = re.compile(r"\\(?:verb|lstinline)\*?([^A-Za-z0-9*\s{\[\\])[^\n]{0,500}?\1")
+_MAX_VERBATIM = 600
 _INVALID_IN_KEY = re.compile(r"[\s,{}\\\[\];\"]")
 
 Edit = tuple[int, int, str]
@@ -105,7 +107,14 @@ def sentence_end(draft: Draft, place: Place) -> int:
     """The offset before the full stop of a sentence, or that of a point in the text."""
     source = draft.sources[place.file][place.begin : place.end]
     stop = _SENTENCE_END.search(source) if source else None
-    return place.begin + stop.start() if stop else place.end
+    at = place.begin + stop.start() if stop else place.end
+    if draft.format == "latex":
+        for verbatim in _VERBATIM.finditer(draft.sources[place.file], place.begin, at + _MAX_VERBATIM):
+            if verbatim.start() >= at:
+                break
+            if at < verbatim.end():
+                return verbatim.end()
+    return at
 
 
 def _at_sentence_end(draft: Draft, place: Place, keys: list[str]) -> Edit:

@@ -232,7 +232,7 @@ class _Reader:
             return self._authors(end)
         if name == "abstract" or (self._announces_abstract(name) and self._is_argument(end)):
             return self._enter(self._brackets.options(end), self._end_abstract, citations_only=True)
-        if name == "nocite":
+        if name in ("nocite", "bstctlcite"):  # the latter gives options of IEEEtran
             self.builder.draft.listed += _keys_of(self._brackets.inside(end))
         if name in ("bibliography", "addbibresource", "addglobalbib", "addsectionbib"):
             self.resources += _keys_of(self._brackets.inside(self._brackets.options(end)))

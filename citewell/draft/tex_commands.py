@@ -8,8 +8,8 @@ _CITES = re.compile(r"[A-Za-z]*[Cc]ites?[A-Za-z]*|bibentry|[A-Za-z]*(?:text|bloc
 """Commands that cite; those of csquotes quote a text and cite its source."""
 _NO_CITATION = frozenset(
     (
-        "nocite citestyle setcitestyle citetext defcitealias bibcite DeclareCiteCommand citereset citesetup AtEveryCite "
-        "AtEveryCitekey citetrackertrue citetrackerfalse citedash citepunct citemid citeleft citeright citeform citealias "
+        "nocite bstctlcite citestyle setcitestyle citetext defcitealias bibcite DeclareCiteCommand citereset citesetup "
+        "AtEveryCite AtEveryCitekey citetrackertrue citetrackerfalse citedash citepunct citemid citeleft citeright citeform citealias "
         "citesep citebullet"
     ).split()
 )
@@ -56,7 +56,7 @@ SKIPPED = {
             "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
             "printbibheading tnoteref fnref subtitle altaffilmark tablenotemark arabic value journal received textsuperscript "
             "pagenumbering selectlanguage KOMAoptions bookmarksetup markright setstretch loadglsentries "
-            "textsubscript gdef cmidrule bibitem citestyle setcitestyle deleted st sout "
+            "textsubscript gdef bstctlcite cmidrule bibitem citestyle setcitestyle deleted st sout "
             "usekomafont lipsum Blindtext blindtext kant"
         ),
         2: (

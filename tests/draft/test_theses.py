@@ -8,6 +8,7 @@ import pytest
 
 from citewell import Draft
 from citewell.draft import parse, read
+from citewell.draft.accept import Choice, with_citations
 from citewell.draft.files import encoding_of
 from citewell.draft.patch import Change
 
@@ -138,3 +139,16 @@ def test_old_encodings(tmp_path: Path, encoding: str, option: str, text: str) ->
     assert read(main).paragraphs[0].text.startswith(text)
     patch = Change.of(chapter, f"{text} \\cite{{berg31}}\n", encoding_of(main.read_bytes()))
     assert patch.new.decode(encoding) == f"{text} \\cite{{berg31}}\n"
+
+
+def test_a_citation_goes_after_verbatim_text() -> None:
+    draft = of("Boats are shown with \\verb!\\boat{x}!. Gulls are shown with \\verb+gull+")
+    sentences = draft.paragraphs[0].sentences
+    changed = with_citations(draft, [Choice(each.place, ("new",)) for each in sentences])[""]
+    assert "\\verb!\\boat{x}!~\\cite{new}." in changed and "\\verb+gull+~\\cite{new}" in changed
+
+
+def test_options_of_ieeetran_are_not_cited() -> None:
+    draft = of("\\bstctlcite{IEEEexample:BSTcontrol} Boats float \\cite{a}.")
+    assert (draft.cited_keys, draft.listed) == (["a"], ["IEEEexample:BSTcontrol"])
+    assert words(draft) == "Boats float OTHERCIT."
