@@ -145,6 +145,21 @@ def part_begun(text: str) -> str:
     return next((part for words, part in _words().beginnings if words in spaced or _begins(spaced, words)), "")
 
 
+def without_keywords(abstract: str) -> str:
+    """An abstract without the keywords that follow it in the same paragraph."""
+    label = _keyword_label().search(abstract)
+    return abstract[: label.start()].rstrip() if label and label.start() else abstract
+
+
+@cache
+def _keyword_label() -> re.Pattern[str]:
+    tables = tomllib.loads((resources.files("citewell.draft") / "sections.toml").read_text("utf-8"))
+    words = {re.escape(each.rstrip(" :\u2014\uff1a")).replace("\\ ", "[ -]?") for each in tables["lists"]["beginnings"]}
+    return re.compile(
+        rf"(?:(?<=[.!?\u3002)\]] )|(?<=[\u3002\uff09]))(?:{'|'.join(sorted(words))})\s*[:\uff1a.\u2013\u2014-]", re.IGNORECASE
+    )
+
+
 def _is_institution(text: str) -> bool:
     """Whether a text is the name and the place of an institution: a list with commas, not a sentence."""
     if text.count(",") < _MIN_COMMAS or text.rstrip().endswith((".", "!", "?", ":", ";")):

@@ -9,8 +9,8 @@ _CITES = re.compile(r"[A-Za-z]*[Cc]ites?[A-Za-z]*|bibentry|[A-Za-z]*(?:text|bloc
 _NO_CITATION = frozenset(
     (
         "nocite bstctlcite citestyle setcitestyle citetext defcitealias bibcite DeclareCiteCommand citereset citesetup "
-        "AtEveryCite AtEveryCitekey citetrackertrue citetrackerfalse citedash citepunct citemid citeleft citeright citeform citealias "
-        "citesep citebullet"
+        "AtEveryCite AtEveryCitekey citetrackertrue citetrackerfalse citedash citepunct citemid citeleft citeright "
+        "citeform citealias citesep citebullet"
     ).split()
 )
 _GAP = re.compile(
