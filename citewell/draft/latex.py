@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from citewell.draft import markdown, tex_commands, tex_front
+from citewell.draft import tex_tokens as tokens
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import DraftSource
@@ -34,25 +35,7 @@ from citewell.draft.tex_brackets import BLANK_LINE, Brackets, environments
 from citewell.draft.tex_expand import expand
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
-from citewell.text.accents import LETTER_ACCENTS
 
-_TOKENS = r"""\\(?P<word>[A-Za-z@]+)(?P<star>\*?)
-      | \\(?P<accent>["'`^~=.](?:\s*\{\s*(?:\\[ij]|[^\W\d_])\s*\}|\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])))
-      | \\(?P<symbol>.)
-      | (?P<paragraph>\n[ \t\r]*\n\s*)
-      | (?P<text>(?:[^\\${}~&`'\-\nQUOTE]++|-(?!-)|'(?!')|`(?!`)|\n(?![ \t\r]*\n))++)
-      | (?P<sign>---?|``|''|~)
-      | (?P<other>.)"""
-_TOKEN = re.compile(_TOKENS.replace("QUOTE", ""), re.VERBOSE | re.DOTALL)
-_GERMAN_TOKEN = re.compile(rf"""(?P<shorthand>"[aouAOUsS`'=~|<>-]) | {_TOKENS.replace("QUOTE", '"')}""", re.VERBOSE | re.DOTALL)
-"""A token where babel's shorthands of German are in force: ``"a`` is ä."""
-_GERMAN = re.compile(r"(?<![A-Za-z])n?(?:german|austrian|swissgerman)(?![A-Za-z])")
-_SHORTHANDS = dict(
-    zip("aouAOUsS`'=~|<>-", ("ä", "ö", "ü", "Ä", "Ö", "Ü", "ß", "SS", "„", "“", "-", "-", "", "«", "»", ""), strict=True)
-)
-_SHORTHAND = re.compile(r"\"([aouAOUsS])")
-_LETTER_ACCENTS = re.compile(f"[{LETTER_ACCENTS}]")
-_ACCENTED = re.compile(r"\s*\{?\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])\s*\}?")
 _KEY = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
 _CITED_KEY = re.compile(r"(?:\*?(?:\[[^\[\]]{0,300}\]){1,2}|\*(?=\w))?([^,\s](?:[^,]*[^,\s])?)")
 """A key, which REVTeX allows notes in front of: ``*[see][and others]key``."""
@@ -72,8 +55,6 @@ _FORMULA_ENDS = {
     "\\)": re.compile(r"\\\)"),
 }
 _RAISED = re.compile(r"[ ^]*")
-_SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
-_SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
 _MAX_GAP = 60
 _MAX_LABEL = 200
 """The longest label of an acronym."""
@@ -146,7 +127,7 @@ class _Reader:
         self._in_abstract = self._in_body = False
         self._abstract_level = 0
         self._acronyms = AcronymUses(read_acronyms(source.text, self._brackets))
-        self._token = _TOKEN
+        self._token = tokens.TOKEN
         self._file = source.files[0] if len(source.files) else 0
 
     def walk(self) -> None:
@@ -154,8 +135,8 @@ class _Reader:
         text, at = self.text, 0
         begin = _BEGIN_DOCUMENT.search(text)
         if begin:
-            if _GERMAN.search(text, 0, begin.start()):
-                self._token = _GERMAN_TOKEN
+            if tokens.GERMAN.search(text, 0, begin.start()):
+                self._token = tokens.GERMAN_TOKEN
             self._preamble(begin.start())
             at = begin.end()
         body = at
@@ -186,15 +167,15 @@ class _Reader:
             case "paragraph":
                 self._close()
             case "sign":
-                block.write(_SIGNS[token[0]], begin, end)
+                block.write(tokens.SIGNS[token[0]], begin, end)
             case "shorthand":
-                block.write(_SHORTHANDS[token[0][1]], begin, end)
+                block.write(tokens.SHORTHANDS[token[0][1]], begin, end)
             case "accent":
                 block.write(to_text(token[0]), begin, end)
             case "symbol":
                 if token["symbol"] in "[(":
                     return self._formula(begin, end, "\\]" if token["symbol"] == "[" else "\\)")
-                block.write(_SYMBOLS.get(token["symbol"], token["symbol"]), begin, end)
+                block.write(tokens.SYMBOLS.get(token["symbol"], token["symbol"]), begin, end)
             case _:
                 if token[0] == "$" and begin in self._skipped_dollars:
                     return end
@@ -287,7 +268,7 @@ class _Reader:
             self._close()
             self.builder.section = name
             return self._enter(self._brackets.options(end), lambda block: self._end_part(block, section))
-        if _LETTER_ACCENTS.fullmatch(name) and (accented := _ACCENTED.match(self.text, end)):
+        if tokens.ACCENT_NAME.fullmatch(name) and (accented := tokens.ACCENTED.match(self.text, end)):
             self.builder.block.write(to_text(self.text[begin : accented.end()]), begin, accented.end())
             return accented.end()
         if symbol := to_text(f"\\{name}"):
@@ -524,8 +505,8 @@ class _Reader:
 
     def _plain_text(self, inside: str) -> str:
         """The text of an argument of the front matter, with babel's shorthands where they are in force."""
-        if self._token is _GERMAN_TOKEN:
-            inside = _SHORTHAND.sub(lambda match: _SHORTHANDS[match[1]], inside)
+        if self._token is tokens.GERMAN_TOKEN:
+            inside = tokens.SHORTHAND.sub(lambda match: tokens.SHORTHANDS[match[1]], inside)
         return tex_front.plain_text(inside)
 
     def _other_title(self, begin: int) -> str:
