@@ -13,8 +13,13 @@ from citewell.draft.source_text import MappedText, concatenate
 
 _ENVIRONMENTS = (
     r"verbatim\*?|Verbatim\*?|BVerbatim|LVerbatim|lstlisting|minted|comment|filecontents\*?|alltt|sagesilent|tcblisting|dispListing"
-    r"|[A-Za-z]*[cC]ode(?:\*|listing)?|[A-Za-z]*[vV]erbatim"
+    r"|code|[A-Z][A-Za-z]*Code|[A-Za-z]*[vV]erbatim"
 )
+_PERHAPS = re.compile(r"[A-Za-z]*(?:code|listing|example)\*?")
+_WHOLE_DOCUMENT = re.compile(
+    r"\\(?:documentclass|endinput|iffalse|usepackage|newcommand|(?:begin|end)\s*\{(?:document|verbatim)\})"
+)
+"""What makes an environment with such a name verbatim: text does not have it, as the availability of code in a journal."""
 _HIDDEN = re.compile(
     r"(?P<verb>\\(?:verb|lstinline)\*?(?P<delimiter>[^A-Za-z0-9*\s{\[\\])(?P<inside>[^\n]{0,500}?)(?P=delimiter))"
     r"|(?P<typed>\\(?:lstinline|mintinline\s*(?:\[[^\]\n]{0,200}\]\s*)?\{[^{}\n]{0,50}\}|Verb)\*?(?:\[[^\]\n]{0,200}\])?"
@@ -59,10 +64,12 @@ def without_hidden(piece: MappedText, defined: Collection[str] = ()) -> MappedTe
             pieces.append(piece.cut(last, begin))
         elif match["env"]:
             name = match["name"]
-            is_verbatim = name in defined or _VERBATIM.fullmatch(name)
-            close = text.find(f"\\end{{{name}}}", at) if is_verbatim and name not in without_end else -1
+            is_verbatim = name in defined or bool(_VERBATIM.fullmatch(name))
+            is_candidate = is_verbatim or bool(_PERHAPS.fullmatch(name))
+            close = text.find(f"\\end{{{name}}}", at) if is_candidate and name not in without_end else -1
             if close < 0:
                 without_end.add(name)
+            if close < 0 or not (is_verbatim or _WHOLE_DOCUMENT.search(text, at, close)):
                 continue
             pieces.append(piece.cut(last, begin))
             at = close + len(name) + 6

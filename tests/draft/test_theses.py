@@ -30,6 +30,7 @@ def words(draft: Draft) -> str:
         ("\\DefineVerbatimEnvironment{shown}{Verbatim}{}", "shown"),
         ("\\newtcblisting{printed}{}", "printed"),
         ("", "LaTeXCode"),
+        ("", "texcode"),
     ],
 )
 def test_an_example_of_latex_is_not_the_document(definition: str, environment: str) -> None:
@@ -51,6 +52,11 @@ def test_an_example_in_a_chapter_is_not_the_document(tmp_path: Path) -> None:
     main.write_text(f"\\documentclass{{book}}\\usepackage{{own}}\n\\begin{{document}}\\input{{chapter}}{END}")
     draft = read(main)
     assert draft.cited_keys == ["a"] and "Gulls" in words(draft)
+
+
+def test_an_environment_named_after_code_may_be_text() -> None:
+    draft = of("\\begin{journalcode}The code is in \\cite{a}.\\end{journalcode}")
+    assert draft.cited_keys == ["a"] and "The code is in" in words(draft)
 
 
 def test_code_of_latex3_is_not_text() -> None:
