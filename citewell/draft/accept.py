@@ -23,8 +23,12 @@ _COMMAND = re.compile(r"\\([A-Za-z@]+)\*?")
 _LAST_BRACES = re.compile(r"\{([^{}]*)\}\s*$")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _AT = re.compile(r"-?@(?:\{[^{}]*\}|\?+|\w[\w:.#$%&+<>~/-]*|(?=[\];,]|$))")
-_MYST = re.compile(r"\{(cite(?::[a-z:]+)?)\}`([^`]*)`")
+_MYST = re.compile(r"\{((?:foot)?cite[a-z]?(?::[a-z:]+)?)\}`([^`]*)`")
+_HTML = re.compile(r"<cite[ \t]+data-cite=\"([^\"]*)\"")
+"""A citation in a notebook that nbconvert turns into LaTeX."""
 _SENTENCE_END = re.compile(r"(?:[.!?,;:\u3002\uff01\uff1f\uff0c]+[\"'”’)\]}]*)?\s*$")
+_VERBATIM = re.compile(r"\\(?:verb|lstinline)\*?([^A-Za-z0-9*\s{\[\\])[^\n]{0,500}?\1")
+_MAX_VERBATIM = 600
 _INVALID_IN_KEY = re.compile(r"[\s,{}\\\[\];\"]")
 
 Edit = tuple[int, int, str]
@@ -103,7 +107,14 @@ def sentence_end(draft: Draft, place: Place) -> int:
     """The offset before the full stop of a sentence, or that of a point in the text."""
     source = draft.sources[place.file][place.begin : place.end]
     stop = _SENTENCE_END.search(source) if source else None
-    return place.begin + stop.start() if stop else place.end
+    at = place.begin + stop.start() if stop else place.end
+    if draft.format == "latex":
+        for verbatim in _VERBATIM.finditer(draft.sources[place.file], place.begin, at + _MAX_VERBATIM):
+            if verbatim.start() >= at:
+                break
+            if at < verbatim.end():
+                return verbatim.end()
+    return at
 
 
 def _at_sentence_end(draft: Draft, place: Place, keys: list[str]) -> Edit:
@@ -152,6 +163,8 @@ def _pandoc(draft: Draft, citation: Citation, source: str, keys: list[str], nest
         return "; ".join(map(at_key, keys))
     if role := _MYST.fullmatch(source):
         return f"{{{role[1]}}}`{','.join([*filter(is_key, role[2].split(',')), *_new_keys(citation, keys)])}`"
+    if html := _HTML.match(source):
+        return source[: html.end(1)] + "".join(f",{key}" for key in _new_keys(citation, keys)) + source[html.end(1) :]
     is_group = source.startswith("[") and source.endswith("]")
     if citation.keys:
         added = "; ".join(map(at_key, _new_keys(citation, keys)))

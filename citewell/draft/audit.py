@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from citewell.draft.languages import draft_languages, paragraph_languages
 from citewell.draft.queries import abstract_or_opening
 from citewell.draft.sections import is_uncited
+from citewell.identifiers import recognise
 from citewell.library.library import Library
 from citewell.library.store.identity import paper_keys, same_years, title_key
 from citewell.models.claims import Claims, SentenceBlock, scorable
@@ -172,7 +173,7 @@ def _missing(draft: Draft) -> Iterator[Finding]:
     seen: set[str] = set()
     for citation in draft.citations:
         for key in citation.keys:
-            if key not in existing and key not in seen:
+            if key not in existing and key not in seen and not (recognise(key) or "").startswith("doi:"):  # MyST cites by DOI
                 seen.add(key)
                 hint = _hint(key, existing) if len(seen) <= _MAX_HINTS else ""
                 yield Finding("missing-key", f"the bibliography has no entry {key!r}{hint}", citation.place, key)

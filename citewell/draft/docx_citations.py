@@ -1,7 +1,7 @@
 """The citations of a Word file, as the programs that inserted them store them.
 
 Zotero and Mendeley store CSL-JSON in the instruction of a field, Mendeley's newer add-in in the tag of a content control,
-EndNote its own XML, and Word refers to sources in a part of the file.
+EndNote its own XML, Citavi its own JSON, and Word refers to sources in a part of the file.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from citewell.text.ris_names import read_name
 
 _B = "{http://schemas.openxmlformats.org/officeDocument/2006/bibliography}"
 _WORD = re.compile(r"\s*CITATION\s+(\S+)(.*)", re.DOTALL)
+_CITAVI = re.compile(r"CitaviPlaceholder\{([A-Za-z0-9+/=\s]+)\}?")
 _ALSO = re.compile(r"\\m\s+(\S+)")
 _TAG = "MENDELEY_CITATION_v3_"
-_LIST_TAG = "MENDELEY_BIBLIOGRAPHY"
+_LIST_TAGS = ("MENDELEY_BIBLIOGRAPHY", "CitaviBibliography")
 _BOOKMARK = "ZOTERO_BREF_"
-_BIBLIOGRAPHY = re.compile(r"ZOTERO_BIBL|CSL_BIBLIOGRAPHY|EN\.REFLIST|^\s*BIBLIOGRAPHY\b")
+_BIBLIOGRAPHY = re.compile(r"ZOTERO_BIBL|CSL_BIBLIOGRAPHY|EN\.REFLIST|CitaviBibliography|^\s*BIBLIOGRAPHY\b")
 _ITEM = ("id", "uris", "uri", "itemData")
 """What belongs to a cited work; other fields belong to the citation: its page, its prefix."""
 _MAX_SOURCES = 20
@@ -58,8 +59,8 @@ class WordCitations:
         return bool(_BIBLIOGRAPHY.search(instruction))
 
     def is_bibliography_tag(self, tag: str) -> bool:
-        """Whether a content control shows Mendeley's list of references."""
-        return tag.startswith(_LIST_TAG)
+        """Whether a content control shows the list of references of Mendeley or Citavi."""
+        return tag.startswith(_LIST_TAGS)
 
     def of_instruction(self, instruction: str, data: str = "") -> list[str]:
         """The keys that a field cites; empty where it is not a citation. `data` is what EndNote stores with the field."""
@@ -70,6 +71,8 @@ class WordCitations:
         if "EN.CITE" in instruction:
             stored = instruction if "<EndNote" in instruction else _decoded(data)
             return self._read("EndNote", self._from_endnote(stored[stored.find("<EndNote") :]))
+        if match := _CITAVI.search(instruction):
+            return self._read("Citavi", self._from_citavi(match[1]))
         if match := _WORD.match(instruction):
             return [self.key(self._source(name)) for name in (match[1], *_ALSO.findall(match[2]))]
         return []
@@ -122,6 +125,14 @@ class WordCitations:
                 keys.append(self.key(paper))
                 self.items.setdefault(keys[-1], {name: stored_item[name] for name in _ITEM if name in stored_item})
         return keys
+
+    def _from_citavi(self, stored: str) -> list[str]:
+        try:
+            listed = json.loads(base64.b64decode("".join(stored.split())))["Entries"]
+            references = [each["Reference"] for each in listed if isinstance(each.get("Reference"), Mapping)]
+        except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
+            return []
+        return [self.key(paper) for each in references if (paper := _from_citavi_reference(each)).title]
 
     def _from_endnote(self, stored: str) -> list[str]:
         try:
@@ -192,6 +203,20 @@ def _from_source(source: _Element) -> Paper:
     if doi := canonical("doi", cleaned(source.findtext(f"{_B}DOI") or source.findtext(f"{_B}StandardNumber") or "")):
         paper.ids.append(doi)
     paper.extra["citekey"] = source.findtext(f"{_B}Tag", "")
+    return paper
+
+
+def _from_citavi_reference(reference: Mapping[str, Any]) -> Paper:
+    people = reference.get("Authors") or reference.get("Editors")
+    names = [each for each in people if isinstance(each, Mapping)] if isinstance(people, list) else []
+    given = [" ".join(filter(None, (cleaned(each.get(part)) for part in ("FirstName", "MiddleName")))) for each in names]
+    authors = [person(cleaned(each.get("LastName")), first) for each, first in zip(names, given, strict=True)]
+    published = reference.get("Year") or reference.get("YearResolved")
+    paper = Paper(cleaned(reference.get("Title")), authors=authors, year=year(published))
+    periodical = reference.get("Periodical")
+    paper.venue = cleaned(periodical.get("Name")) if isinstance(periodical, Mapping) else ""
+    if doi := canonical("doi", cleaned(reference.get("Doi"))):
+        paper.ids.append(doi)
     return paper
 
 

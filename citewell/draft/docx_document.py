@@ -26,6 +26,7 @@ from citewell.draft.docx import MAIN_PART
 from citewell.draft.docx_citations import WordCitations
 from citewell.draft.docx_text import Offsets, TextElement, WordText
 from citewell.draft.gaps import GAP, asks_for_citation
+from citewell.draft.sections import is_abstract, is_uncited_section, part_begun, part_named
 from citewell.draft.typed_citations import SUPERSCRIPT, TypedCitations, has_typed_citation, reference_list
 from citewell.errors import CitewellError
 from citewell.papers import Paper
@@ -40,7 +41,8 @@ _SPECIAL = re.compile(r"[\\`*$<{^~]|(?<!\w)[@_]|_(?!\w)|!(?=\[)|\](?=[(\[{])")
 _LEADING = re.compile(r"\d+(?=[.)])|Table(?=:)|(?=[#>|+\-:=])")
 _LETTER = re.compile(r"[^\W\d_]")
 _ABSTRACT = re.compile(r"abstract\s*[:.\u2013\u2014-]\s*", re.IGNORECASE)
-_ENDS_ABSTRACT = re.compile(r"#|\W*key ?words\b", re.IGNORECASE)
+_MAX_NAME = 60
+"""The longest name of a part of a paper, such as "Acknowledgements", that is a heading without the style of one."""
 _MAX_ABSTRACT_WORDS = 500
 _MAX_TITLE_WORDS = 40
 _MAX_PLACEHOLDER_WORDS = 4
@@ -266,9 +268,12 @@ class _Document:
         if heading := _HEADING.match(style):
             return "heading", _joined(f"{'#' * min(6, int(heading[1]) + 1)} ", content)
         kind = _front_matter_kind(style)
+        is_item = block.find(f"{_W}pPr/{_W}numPr") is not None
+        if not kind and not is_item and len(text) <= _MAX_NAME and part_named(text):
+            return "heading", _joined("## ", content)  # typed in bold or capital letters, without the style of a heading
         if not kind and _ABSTRACT.match(text):
             kind = "abstract"
-        if kind != "title" and block.find(f"{_W}pPr/{_W}numPr") is not None:
+        if kind != "title" and is_item:
             content = _joined("- ", content)
         elif (not kind or kind == "abstract") and (leading := _LEADING.match(text)):
             content = _joined(content.cut(0, leading.end()), "\\", content.cut(leading.end()))
@@ -479,20 +484,33 @@ def _has_abstract(blocks: list[WordText]) -> bool:
     return any(block.text == "## Abstract" for block in blocks)
 
 
+def _abstract_heading(texts: list[str]) -> int:
+    """The number of the block that announces the abstract; -1 where there is none before the text begins."""
+    for at, text in enumerate(texts):
+        if text.startswith("#"):
+            heading = text.lstrip("# ")
+            if is_abstract(heading):
+                return at
+            if not is_uncited_section(heading):
+                break
+    return -1
+
+
 def _sections(blocks: list[WordText], abstract_end: int) -> list[WordText]:
     """The blocks, with a heading after the abstract where none follows it, so that the abstract ends there.
 
     The abstract is one paragraph, or all paragraphs with its style (up to `abstract_end`), or the text between its heading and
-    the next one, where that is short.
+    the next one or its keywords, where that is short.
     """
-    if not _has_abstract(blocks):
-        return blocks
     texts = [block.text for block in blocks]
-    at = texts.index("## Abstract") + 1
+    at = _abstract_heading(texts) + 1
+    if not at:
+        return blocks
     end = max(abstract_end, at + 1)
-    next_heading = next((each for each in range(at, len(texts)) if _ENDS_ABSTRACT.match(texts[each])), 0)
-    if sum(len(text.split()) for text in texts[at:next_heading]) <= _MAX_ABSTRACT_WORDS:
-        end = max(end, next_heading)
+    ends = (each for each in range(at, len(texts)) if texts[each].startswith("#") or part_begun(texts[each]) == "lists")
+    next_part = next(ends, 0)
+    if sum(len(text.split()) for text in texts[at:next_part]) <= _MAX_ABSTRACT_WORDS:
+        end = max(end, next_part)
     if end < len(blocks) and not texts[end].startswith("#"):
         return [*blocks[:end], WordText.added("## Text"), *blocks[end:]]
     return blocks

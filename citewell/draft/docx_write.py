@@ -7,6 +7,7 @@ typed reference list gets the new entries in its own order, a numbered one gets 
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,14 @@ from citewell.draft.archives import open_archive
 from citewell.draft.docx import MAIN_PART
 from citewell.draft.docx_document import Conversion, convert
 from citewell.draft.docx_parts import TextSpan, WordPart
+from citewell.draft.sections import part_named
 from citewell.errors import CitewellError
 from citewell.papers import Draft, Paper, Place
 
 STYLES = ("auto", "zotero", "text")
 """How citations are written: fields of Zotero, plain text, or (``auto``) fields where the document has some."""
+_EMPTY_PART = re.compile(r"^#{1,6} ([^\n]{1,60})\n*(?=^#|\Z)", re.MULTILINE)
+"""A heading without text below it."""
 _OPENING = "([{\u201c\u2018/"
 
 
@@ -182,12 +186,22 @@ class _Writer:
             self._append(zotero_fields.reference_list(entries, self._paragraph_style("bibliography"), part.prefix))
 
     def _append(self, paragraphs: list[str]) -> None:
-        """Add paragraphs at the end, below a heading."""
+        """Add the paragraphs of a list of references: below its heading, where that waits for it, else at the end."""
         part = self._part(MAIN_PART)
+        if (waiting := self._empty_list()) is not None:
+            part.add_paragraphs(waiting.paragraph.end, paragraphs)
+            return
         heading = zotero_fields.paragraph(
             zotero_fields.run("References", "", part.prefix), self._paragraph_style("heading 1"), part.prefix
         )
         part.add_paragraphs(part.body_end, [heading, *paragraphs])
+
+    def _empty_list(self) -> TextSpan | None:
+        """The heading of a list of references that has no entries yet."""
+        for heading in _EMPTY_PART.finditer(self._converted.markdown.text):
+            if part_named(heading[1]) == "references":
+                return self._paragraph(heading.start(1))
+        return None
 
     def _extend_list(self) -> None:
         """Add the new works to a typed list: in the order of the numbers, or where their authors belong."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import shutil
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,24 @@ _BYTE_ORDER_MARKS = (
 )
 
 
+_DECLARATION = re.compile(
+    rb"\\(?:usepackage|RequirePackage)\s*\[([A-Za-z0-9-]+)[^\]\n]*\]\s*\{inputenc\}|\\inputencoding\s*\{([A-Za-z0-9-]+)\}"
+    rb"|^[ \t]*%[^\n]{0,100}?coding[ \t]*[:=][ \t]*([A-Za-z0-9-]+)",
+    re.MULTILINE,
+)
+_MAX_DECLARATION = 20_000
+_INPUT_ENCODINGS = {
+    "ansinew": "cp1252",
+    "applemac": "mac-roman",
+    "macce": "mac-latin2",
+    **{
+        f"latin{number}": f"iso8859-{part}"
+        for number, part in zip(range(1, 11), (1, 2, 3, 4, 9, 10, 13, 14, 15, 16), strict=True)
+    },
+}
+"""LaTeX's names of encodings for which Python has another one, or which mean another one to Python."""
+
+
 @dataclass(frozen=True, slots=True)
 class Encoding:
     """The encoding of a text file: its byte order mark and its character set."""
@@ -33,8 +52,11 @@ class Encoding:
         return self.mark + text.encode(self.name)
 
 
-def decode(data: bytes) -> tuple[str, Encoding]:
-    """The text of a file and its encoding: by its byte order mark, else UTF-8, else Latin-1, which accepts any bytes."""
+def decode(data: bytes, others: str = "") -> tuple[str, Encoding]:
+    """The text of a file and its encoding: by its byte order mark, else UTF-8, else the one that it declares.
+
+    `others` is the encoding of the files that belong to it. The last resort is Latin-1, which accepts any bytes.
+    """
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             try:
@@ -44,7 +66,26 @@ def decode(data: bytes) -> tuple[str, Encoding]:
     try:
         return data.decode(), Encoding()
     except UnicodeDecodeError:
-        return data.decode("latin-1"), Encoding(b"", "latin-1")
+        pass
+    for name in (_declared(data), others):
+        try:
+            if name and codecs.lookup(name).name not in ("utf-8", "utf-16"):
+                return data.decode(name), Encoding(b"", name)
+        except (LookupError, UnicodeDecodeError):
+            continue
+    return data.decode("latin-1"), Encoding(b"", "latin-1")
+
+
+def encoding_of(data: bytes) -> str:
+    """The encoding of a file and of those that it includes; it may declare one without having other letters than ASCII."""
+    return _declared(data) or decode(data)[1].name
+
+
+def _declared(data: bytes) -> str:
+    """The encoding that a file names, in an option of inputenc or in a comment for editors; empty where there is none."""
+    match = _DECLARATION.search(data, 0, _MAX_DECLARATION)
+    name = (match[1] or match[2] or match[3]).decode("ascii").lower() if match else ""
+    return _INPUT_ENCODINGS.get(name, name)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -67,6 +108,8 @@ class Folder:
     """Open only files in this folder, whatever the draft names; None allows any file."""
     main: str = ""
     """The file name of the draft itself."""
+    encoding: str = ""
+    """The encoding of the draft, if it is not Unicode: the files that it includes have the same."""
     opened: int = 0
     missing: list[str] = field(default_factory=list)
     """Files that the draft names and that do not exist."""
@@ -94,7 +137,7 @@ class Folder:
                     continue
                 if self.within is not None and not path.resolve().is_relative_to(self.within.resolve()):
                     continue
-                text, _ = decode(path.read_bytes())
+                text, _ = decode(path.read_bytes(), self.encoding)
             except (OSError, ValueError):
                 continue
             self.opened += 1
@@ -122,7 +165,8 @@ class DraftSource:
     @classmethod
     def of_file(cls, path: Path, within: Path | None = None) -> DraftSource:
         """A file, with the files that it includes; only those in the folder `within`, where that is set."""
-        return cls(read_bytes(path), str(path), Folder(path.parent, within, path.name))
+        data = read_bytes(path)
+        return cls(data, str(path), Folder(path.parent, within, path.name, encoding_of(data)))
 
     @cached_property
     def text(self) -> str:

@@ -14,42 +14,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from citewell.draft import markdown, tex_commands, tex_front
+from citewell.draft import tex_tokens as tokens
 from citewell.draft.bibliography import read_bibliography
 from citewell.draft.builder import Block, DraftBuilder, without_marks
 from citewell.draft.files import DraftSource
 from citewell.draft.gaps import GAP, asks_for_citation, is_key, placeholder_note
 from citewell.draft.plain import copy_with_gaps
-from citewell.draft.sections import continues_abstract, is_abstract, is_title, is_uncited_section, part_begun, part_of_command
+from citewell.draft.sections import (
+    continues_abstract,
+    is_abstract,
+    is_abstract_command,
+    is_title,
+    is_uncited_section,
+    part_begun,
+    part_of_command,
+)
 from citewell.draft.source_text import SourceText
 from citewell.draft.tex_acronyms import AcronymUses, read_acronyms
 from citewell.draft.tex_brackets import BLANK_LINE, Brackets, environments
 from citewell.draft.tex_expand import expand
 from citewell.papers import Draft
 from citewell.sources.latex import to_text
-from citewell.text.accents import LETTER_ACCENTS
 
-_TOKENS = r"""\\(?P<word>[A-Za-z@]+)(?P<star>\*?)
-      | \\(?P<accent>["'`^~=.](?:\s*\{\s*(?:\\[ij]|[^\W\d_])\s*\}|\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])))
-      | \\(?P<symbol>.)
-      | (?P<paragraph>\n[ \t\r]*\n\s*)
-      | (?P<text>(?:[^\\${}~&`'\-\nQUOTE]++|-(?!-)|'(?!')|`(?!`)|\n(?![ \t\r]*\n))++)
-      | (?P<sign>---?|``|''|~)
-      | (?P<other>.)"""
-_TOKEN = re.compile(_TOKENS.replace("QUOTE", ""), re.VERBOSE | re.DOTALL)
-_GERMAN_TOKEN = re.compile(rf"""(?P<shorthand>"[aouAOUsS`'=~|<>-]) | {_TOKENS.replace("QUOTE", '"')}""", re.VERBOSE | re.DOTALL)
-"""A token where babel's shorthands of German are in force: ``"a`` is ä."""
-_GERMAN = re.compile(r"(?<![A-Za-z])n?(?:german|austrian|swissgerman)(?![A-Za-z])")
-_SHORTHANDS = dict(
-    zip("aouAOUsS`'=~|<>-", ("ä", "ö", "ü", "Ä", "Ö", "Ü", "ß", "SS", "„", "“", "-", "-", "", "«", "»", ""), strict=True)
-)
-_SHORTHAND = re.compile(r"\"([aouAOUsS])")
-_LETTER_ACCENTS = re.compile(f"[{LETTER_ACCENTS}]")
-_ACCENTED = re.compile(r"\s*\{?\s*(?:\\[ij](?![A-Za-z])|[^\W\d_])\s*\}?")
 _KEY = re.compile(r"[^,\s](?:[^,]*[^,\s])?")
+_CITED_KEY = re.compile(r"(?:\*?(?:\[[^\[\]]{0,300}\]){1,2}|\*(?=\w))?([^,\s](?:[^,]*[^,\s])?)")
+"""A key, which REVTeX allows notes in front of: ``*[see][and others]key``."""
+_LENGTH = re.compile(
+    r"[ \t]*=?[ \t]*[+-]?[ \t]*(?:\d+\.?\d*|\.\d+)?[ \t]*(?:pt|pc|in|bp|cm|mm|dd|cc|sp|ex|em|mu|\\[A-Za-z@]+)[ \t]?"
+)
 _NOT_KEYS = re.compile(r"[\\{}$]|\n\s*\n")
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([^{}\\\n]{1,60})\}")
 _CITATION = re.compile(r"\\(?=[A-Za-z]*?[Cc]ite)[A-Za-z]++\*?\s*+(?:\[[^\[\]]{0,600}\]\s*+)*+\{([^{}]*)\}")
-_CITATION_INSIDE = re.compile(r"\\[A-Za-z]*[Cc]ite")
+_CITATION_INSIDE = re.compile(r"\\(?:[A-Za-z]*(?:[Cc]ite|cquote)|bibentry)")
 _BEGIN_DOCUMENT = re.compile(r"\\begin\s*\{document\}")
 _FIRST_HEADING = re.compile(r"\\(?:part|chapter|section|subsection|addchap|addsec)\*?\s*[\[{]|\\begin\s*\{abstract\}")
 _FORMULA_ENDS = {
@@ -59,8 +55,6 @@ _FORMULA_ENDS = {
     "\\)": re.compile(r"\\\)"),
 }
 _RAISED = re.compile(r"[ ^]*")
-_SIGNS = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " "}
-_SYMBOLS = {"\\": " ", ",": " ", ";": " ", ":": " ", "-": "", "/": "", "@": "", "!": "", "(": "", ")": ""}
 _MAX_GAP = 60
 _MAX_LABEL = 200
 """The longest label of an acronym."""
@@ -133,7 +127,7 @@ class _Reader:
         self._in_abstract = self._in_body = False
         self._abstract_level = 0
         self._acronyms = AcronymUses(read_acronyms(source.text, self._brackets))
-        self._token = _TOKEN
+        self._token = tokens.TOKEN
         self._file = source.files[0] if len(source.files) else 0
 
     def walk(self) -> None:
@@ -141,8 +135,8 @@ class _Reader:
         text, at = self.text, 0
         begin = _BEGIN_DOCUMENT.search(text)
         if begin:
-            if _GERMAN.search(text, 0, begin.start()):
-                self._token = _GERMAN_TOKEN
+            if tokens.GERMAN.search(text, 0, begin.start()):
+                self._token = tokens.GERMAN_TOKEN
             self._preamble(begin.start())
             at = begin.end()
         body = at
@@ -173,15 +167,15 @@ class _Reader:
             case "paragraph":
                 self._close()
             case "sign":
-                block.write(_SIGNS[token[0]], begin, end)
+                block.write(tokens.SIGNS[token[0]], begin, end)
             case "shorthand":
-                block.write(_SHORTHANDS[token[0][1]], begin, end)
+                block.write(tokens.SHORTHANDS[token[0][1]], begin, end)
             case "accent":
                 block.write(to_text(token[0]), begin, end)
             case "symbol":
                 if token["symbol"] in "[(":
                     return self._formula(begin, end, "\\]" if token["symbol"] == "[" else "\\)")
-                block.write(_SYMBOLS.get(token["symbol"], token["symbol"]), begin, end)
+                block.write(tokens.SYMBOLS.get(token["symbol"], token["symbol"]), begin, end)
             case _:
                 if token[0] == "$" and begin in self._skipped_dollars:
                     return end
@@ -217,9 +211,9 @@ class _Reader:
             return self._enter(self._brackets.options(end), self._end_title, citations_only=True)
         if name == "author":
             return self._authors(end)
-        if name == "abstract" or (is_abstract(name) and self._is_argument(end)):
+        if name == "abstract" or (self._announces_abstract(name) and self._is_argument(end)):
             return self._enter(self._brackets.options(end), self._end_abstract, citations_only=True)
-        if name == "nocite":
+        if name in ("nocite", "bstctlcite"):  # the latter gives options of IEEEtran
             self.builder.draft.listed += _keys_of(self._brackets.inside(end))
         if name in ("bibliography", "addbibresource", "addglobalbib", "addsectionbib"):
             self.resources += _keys_of(self._brackets.inside(self._brackets.options(end)))
@@ -230,6 +224,12 @@ class _Reader:
         if known.ACKNOWLEDGEMENTS.fullmatch(name):
             self._begin_acknowledgements()
             return end
+        if name in known.LOGOS:
+            self.builder.block.write(known.LOGOS[name], begin, end)
+            return end
+        if name in known.LENGTHS:
+            length = _LENGTH.match(self.text, end)
+            return length.end() if length else end
         if name in known.LAST_ARGUMENT:
             return self._brackets.arguments(end, 2 if name in ("multicolumn", "resizebox") else 1)
         if self._in_abstract and name in ("tableofcontents", "mainmatter"):
@@ -268,7 +268,7 @@ class _Reader:
             self._close()
             self.builder.section = name
             return self._enter(self._brackets.options(end), lambda block: self._end_part(block, section))
-        if _LETTER_ACCENTS.fullmatch(name) and (accented := _ACCENTED.match(self.text, end)):
+        if tokens.ACCENT_NAME.fullmatch(name) and (accented := tokens.ACCENTED.match(self.text, end)):
             self.builder.block.write(to_text(self.text[begin : accented.end()]), begin, accented.end())
             return accented.end()
         if symbol := to_text(f"\\{name}"):
@@ -281,7 +281,8 @@ class _Reader:
     def _citation(self, name: str, begin: int, end: int) -> int:
         """A citation command with options and keys; ``\\cites`` and similar commands have several of both."""
         several = name.endswith("cites")
-        at = self._brackets.arguments(end, 1) if "volcite" in name else end
+        is_foreign = name.startswith(("foreign", "hyphen")) and "cquote" in name
+        at = self._brackets.arguments(end, 1) if "volcite" in name or is_foreign else end
         groups: list[tuple[int, int]] = []
         while True:
             opening = self._brackets.options(at, cited=True)
@@ -292,7 +293,7 @@ class _Reader:
             at = close + 1
         if not groups:
             return end
-        names = [(match.span(), match[0]) for group in groups for match in _KEY.finditer(self.text, *group)]
+        names = [(match.span(1), match[1]) for group in groups for match in _CITED_KEY.finditer(self.text, *group)]
         keys = [name for _, name in names if is_key(name)]
         block = self.builder.block
         note = "" if keys else placeholder_note(" ".join(name for _, name in names))
@@ -409,6 +410,9 @@ class _Reader:
             return match.end()
         close = self._environments[begin]
         at = match.end()
+        if name.endswith("cquote"):
+            self._close()
+            return self._citation(name, begin, at)
         if full_name != "document":
             at = self._skip_options(at, self._brackets.arguments(at, tex_commands.ARGUMENTS.get(name, 0)))
         if tex_commands.ACKNOWLEDGEMENTS.fullmatch(name):
@@ -423,7 +427,7 @@ class _Reader:
             if name == "thebibliography":
                 tex_front.read_items(self.builder.draft, self.source, at, close)
             return close
-        if name == "abstract" or is_abstract(name):
+        if name == "abstract" or self._announces_abstract(name):
             self._close()
             return self._read_separately(at, close, self._end_abstract, citations_only=True)
         if separate:
@@ -483,16 +487,26 @@ class _Reader:
                 if (close := self._brackets.braces.get(at, -1)) > 0:
                     self.builder.draft.title = self.builder.draft.title or self._plain_text(self.text[at + 1 : close])
             elif name == "abstract":
-                self._abstract += filter(
-                    None, [tex_front.plain_text(self._brackets.inside(self._brackets.options(command.end())))]
-                )
+                self._read_abstract(command.end())
             else:
                 self.resources += _keys_of(self._brackets.inside(self._brackets.options(command.end())))
 
+    def _read_abstract(self, at: int) -> None:
+        """Read an abstract in the preamble, with its citations and gaps."""
+        at = end = self._enter(self._brackets.options(at), self._end_abstract, citations_only=True)
+        while self._frames:
+            end = self._frames[-1].end
+            if at >= end:
+                self._leave()
+                continue
+            token = self._token.match(self.text, at)
+            assert token is not None, "the last alternative matches any character"
+            at = max(self._step(token), token.end())
+
     def _plain_text(self, inside: str) -> str:
         """The text of an argument of the front matter, with babel's shorthands where they are in force."""
-        if self._token is _GERMAN_TOKEN:
-            inside = _SHORTHAND.sub(lambda match: _SHORTHANDS[match[1]], inside)
+        if self._token is tokens.GERMAN_TOKEN:
+            inside = tokens.SHORTHAND.sub(lambda match: tokens.SHORTHANDS[match[1]], inside)
         return tex_front.plain_text(inside)
 
     def _other_title(self, begin: int) -> str:
@@ -500,11 +514,19 @@ class _Reader:
         if title := self._plain_text(self._title_macro):
             return title
         first = _FIRST_HEADING.search(self.text, begin)
+        if title := self._plain_text(
+            tex_front.named_title(self.text, self._brackets, first.start() if first else len(self.text))
+        ):
+            return title
         if title := tex_front.displayed_title(self.text, begin, first.start() if first else len(self.text)):
             return title
         if (pdf := tex_front.PDF_TITLE.search(self.text)) and (title := self._plain_text(self._brackets.inside(pdf.end()))):
             return title
         return self._first_heading if self._first_heading and is_title(self._first_heading) else ""
+
+    def _announces_abstract(self, name: str) -> bool:
+        """Whether a command or an environment is for the abstract; after the text, "resume" is the author's life."""
+        return is_abstract_command(name) and not (self._in_body and self._abstract)
 
     def _is_argument(self, at: int) -> bool:
         """Whether an argument in braces begins at `at`, after options."""

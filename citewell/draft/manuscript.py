@@ -19,7 +19,7 @@ from citewell.draft import bibliography, hayagriva
 from citewell.draft.accept import Choice, enclosing_macro, with_citations
 from citewell.draft.audit import Finding
 from citewell.draft.entries import assign_keys, with_entries
-from citewell.draft.files import DraftSource, decode, read_bytes
+from citewell.draft.files import DraftSource, decode, encoding_of, read_bytes
 from citewell.draft.overview import Overview
 from citewell.draft.patch import Change, Patch
 from citewell.draft.queries import DraftQuery, draft_queries
@@ -261,7 +261,8 @@ class Manuscript:
         if missing and self.bib is None:
             raise CitewellError(f"{self.path} names no .bib file; say where the entries go: --bib refs.bib")
         entries, changes = self._new_entries(missing, keys)
-        changes += [Change.of(self.file(Place(name)), text) for name, text in texts.items()]
+        encoding = encoding_of(read_bytes(self.path))
+        changes += [Change.of(self.file(Place(name)), text, encoding) for name, text in texts.items()]
         return Patch(keys, texts, entries, [change for change in changes if change.old != change.new], notes)
 
     def _new_entries(self, papers: Sequence[Paper], keys: Mapping[str, str]) -> tuple[str, list[Change]]:

@@ -47,7 +47,7 @@ _DIV = re.compile(
     r"[ \t]*:{3,}[^\n]*|[ \t]*\{\{<[^\n]*>\}\}[ \t\r]*$|[ \t]*\\(?:newpage|pagebreak|clearpage|appendix)[ \t\r]*$"
 )
 _ATTRIBUTES = re.compile(r"\{[#.=:\-][^{}\n]*\}|\{[a-z-]+=[^{}\n]*\}")
-_KEY = r"@(?:\{(?P<braced>[^{}\s]{1,200})\}|(?P<key>\w(?:[:.#$%&+?<>~/-]?\w|--?\w)*|\?+)|(?=[\];,]))"
+_KEY = r"@(?:\{(?P<braced>[^{}\s]{1,200})\}|(?P<key>https?://[^\s\[\](){}<>;,]{1,300}[^\s\[\](){}<>;,.]|\w(?:[:.#$%&+?<>~/-]?\w|--?\w)*|\?+)|(?=[\];,]))"
 _PLAIN_KEY = re.compile(r"\w(?:[:.#$%&+?<>~/-]?\w)*")
 _CITED = re.compile(rf"(?<![\w@./\\])-?{_KEY}")
 _CROSS_REFERENCE = re.compile(
@@ -59,7 +59,8 @@ _TOKEN = re.compile(
     rf"""(?P<hidden>\x00+)
       | (?P<gap>(?i:{GAP.pattern.replace(" ", "[ ]")}))
       | (?P<comment><!--)
-      | (?P<myst>\{{cite(?::[a-z:]{{1,20}})?\}}`(?P<cites>[^`\n]{{0,1000}})`)
+      | (?P<myst>\{{(?:foot)?cite[a-z]?(?::[a-z:]{{1,20}})?\}}`(?P<cites>[^`\n]{{0,1000}})`)
+      | (?P<html><cite[ \t]+data-cite="(?P<cited_by_html>[^"<>\n]{{1,500}})"[^<>]{{0,100}}>[^<>]{{0,300}}</cite>)
       | (?P<ticks>(?<!`)`{{1,9}}+)(?!`)(?P<code>[^`].{{0,500}}?)(?P=ticks)(?!`)
       | \\(?P<name>[A-Za-z]+)\*?(?P<arguments>(?:\[[^\[\]]{{0,300}}\]){{0,2}}(?:\{{[^{{}}]{{0,2000}}\}})?)
       | \\@ref\([^()\s]{{1,100}}\)
@@ -316,6 +317,8 @@ class _Reader:
             return self._comment(begin, after, end)
         elif match["myst"]:
             self._myst(match)
+        elif match["html"]:
+            block.mark(begin, after, [key for each in match["cited_by_html"].split(",") if is_key(key := each.strip())])
         elif match["code"] and not match["code"].startswith("r "):
             block.copy(match["code"], match.start("code"))
         elif match["name"]:
@@ -361,7 +364,7 @@ class _Reader:
         """A citation of MyST: ``{cite:p}`one,two```; a key may stand between braces that say what surrounds it."""
         keys = [_MYST_KEY.sub("", each).strip() for each in match["cites"].split(",")]
         role = match["myst"].partition("}")[0]
-        self.builder.block.mark(*match.span(), list(filter(is_key, keys)), textual=role.endswith((":t", ":ts")))
+        self.builder.block.mark(*match.span(), list(filter(is_key, keys)), textual=role.endswith((":t", ":ts", "citet")))
 
     def _bracket(self, begin: int, end: int, depth: int) -> int:
         """A group of citations, a link, or a plain bracket."""

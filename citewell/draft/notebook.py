@@ -50,8 +50,9 @@ def read(source: DraftSource) -> Draft:
     pieces: list[MappedText] = []
     for cell in _cells(text):
         if cell.is_text(first=not pieces):
-            if pieces:
-                pieces.append(whole.substitute(cell.strings[0][0], cell.strings[0][0] + 1, "\n\n"))
+            start = ("\n\n" if pieces else "") + ("# " if cell.type == "heading" else "")
+            if start:
+                pieces.append(whole.substitute(cell.strings[0][0], cell.strings[0][0] + 1, start))
             pieces += [_mapped(text, begin, end) for begin, end in cell.strings]
     joined = concatenate(pieces)
     mapped = SourceText(joined.text, joined.files, joined.begins, joined.ends, [""], {"": text})
@@ -67,7 +68,7 @@ class _Cell:
 
     def is_text(self, first: bool) -> bool:
         """Whether it has text; the first cell may be a raw one with a YAML header."""
-        return bool(self.strings) and (self.type == "markdown" or (first and self.type == "raw"))
+        return bool(self.strings) and (self.type in ("markdown", "heading") or (first and self.type == "raw"))
 
 
 def _cells(text: str) -> Iterator[_Cell]:

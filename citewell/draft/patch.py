@@ -21,13 +21,16 @@ class Change:
     texts: tuple[str, str, str] | None = None
     """For a file that is not text: the name of the file it is made from, and the text of both for the diff."""
 
+    others: str = ""
+    """The encoding, where it cannot be told from the file alone."""
+
     @classmethod
-    def of(cls, path: Path, text: str) -> Change:
-        """The file at `path` with a new text, in its present encoding."""
+    def of(cls, path: Path, text: str, others: str = "") -> Change:
+        """The file at `path` with a new text, in its present encoding; `others` is that of the files that belong to it."""
         old = path.read_bytes() if path.exists() else None
-        encoding = decode(old)[1] if old is not None else Encoding()
+        encoding = decode(old, others)[1] if old is not None else Encoding()
         try:
-            return cls(path, old, encoding.encode(text))
+            return cls(path, old, encoding.encode(text), others=encoding.name)
         except UnicodeEncodeError as error:
             letter = error.object[error.start : error.start + 1]
             raise CitewellError(
@@ -60,7 +63,7 @@ class Change:
         if self.texts is not None:
             old_name, before, after = self.texts
         else:
-            before, after = decode(self.old or b"")[0], decode(self.new)[0]
+            before, after = decode(self.old or b"", self.others)[0], decode(self.new, self.others)[0]
             old_name = str(self.path) if self.old is not None else "/dev/null"
         for line in difflib.unified_diff(_lines(before), _lines(after), old_name, str(self.path)):
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import Any, Protocol, cast
 
 from citewell.draft.files import DraftSource
+from citewell.draft.sections import without_keywords
 from citewell.errors import CitewellError
 from citewell.papers import Draft
 from citewell.plugins import Plugin, PluginError, plugins
@@ -65,6 +66,7 @@ def read(source: DraftSource, format: str = "") -> Draft:
     format = format or detect(source)
     draft = _reader(format).read(source)
     draft.format = format
+    draft.abstract = without_keywords(draft.abstract)
     return draft
 
 

@@ -17,6 +17,8 @@ from citewell.text.fold import folded
 
 ABSTRACT, INTRODUCTION, BODY = "abstract", "introduction", "body"
 _NUMBERING = re.compile(r"^(?:[\W\d]+|(?:[ivx]{1,4}|[a-z])[.)]\s+)+")
+_CJK_SPACE = re.compile("(?<=[\u2e80-\u9fff]) (?=[\u2e80-\u9fff])")
+"""Space that spreads a short heading over the line."""
 _NOT_WORDS = re.compile(r"[^\w]+")
 _MIN_COMMAND = 6
 """Shorter names of commands have other meanings, as ``\\tak`` and ``\\index``."""
@@ -25,6 +27,11 @@ _MAX_HEADING = 120
 _MAX_BEGINNING = 250
 """How many characters of a paragraph are examined."""
 _ORCID = re.compile(r"\b\d{4}-\d{4}-\d{4}-\d{3}[\dX]\b")
+_ABSTRACT_COMMAND = re.compile(
+    r"(?:[a-z]{1,2}|zh|my|the|thesis|paper|english|german|chinese|foreign|main|extended|graphical)?abstracts?"
+    r"(?:-?[a-z]{2}|english|german|french|chinese|cn|page|text|pages)?",
+    re.IGNORECASE,
+)
 _ADDRESS = re.compile(r"\b[\w.+-]{1,64}@[\w-]{1,64}\.\w{2,}")
 _MIN_COMMAS = 2
 _MAX_CONTACT_WORDS = 80
@@ -64,7 +71,7 @@ def _words() -> _Words:
 
 def _plain(heading: str) -> str:
     """A heading without case, accents, numbering and punctuation."""
-    return _NOT_WORDS.sub(" ", _NUMBERING.sub("", folded(heading.strip()))).strip()
+    return _CJK_SPACE.sub("", _NOT_WORDS.sub(" ", _NUMBERING.sub("", folded(heading.strip()))).strip())
 
 
 def _joined(heading: str) -> str:
@@ -102,6 +109,11 @@ def is_abstract(heading: str) -> bool:
     return part_named(heading) == ABSTRACT
 
 
+def is_abstract_command(name: str) -> bool:
+    """Whether a LaTeX command or environment is for the abstract: in any language, or ``cabstract`` and similar."""
+    return bool(_ABSTRACT_COMMAND.fullmatch(name)) or is_abstract(name)
+
+
 def is_title(heading: str) -> bool:
     """Whether the first heading of a draft may be its title: it does not name a usual part of a paper."""
     return bool(heading) and not part_named(heading)
@@ -131,6 +143,21 @@ def part_begun(text: str) -> str:
     stop = head.find(". ")
     spaced = _spaced(head if stop < 0 else head[: stop + 1]).replace(".", " ")
     return next((part for words, part in _words().beginnings if words in spaced or _begins(spaced, words)), "")
+
+
+def without_keywords(abstract: str) -> str:
+    """An abstract without the keywords that follow it in the same paragraph."""
+    label = _keyword_label().search(abstract)
+    return abstract[: label.start()].rstrip() if label and label.start() else abstract
+
+
+@cache
+def _keyword_label() -> re.Pattern[str]:
+    tables = tomllib.loads((resources.files("citewell.draft") / "sections.toml").read_text("utf-8"))
+    words = {re.escape(each.rstrip(" :\u2014\uff1a")).replace("\\ ", "[ -]?") for each in tables["lists"]["beginnings"]}
+    return re.compile(
+        rf"(?:(?<=[.!?\u3002)\]] )|(?<=[\u3002\uff09]))(?:{'|'.join(sorted(words))})\s*[:\uff1a.\u2013\u2014-]", re.IGNORECASE
+    )
 
 
 def _is_institution(text: str) -> bool:

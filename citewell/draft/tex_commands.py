@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-_CITES = re.compile(r"[A-Za-z]*[Cc]ites?[A-Za-z]*")
+_CITES = re.compile(r"[A-Za-z]*[Cc]ites?[A-Za-z]*|bibentry|[A-Za-z]*(?:text|block|display)cquotes?")
+"""Commands that cite; those of csquotes quote a text and cite its source."""
 _NO_CITATION = frozenset(
     (
-        "nocite citestyle setcitestyle citetext defcitealias bibcite DeclareCiteCommand citereset citesetup AtEveryCite "
-        "AtEveryCitekey citetrackertrue citetrackerfalse citedash citepunct citemid citeleft citeright citeform citealias "
-        "citesep citebullet"
+        "nocite bstctlcite citestyle setcitestyle citetext defcitealias bibcite DeclareCiteCommand citereset citesetup "
+        "AtEveryCite AtEveryCitekey citetrackertrue citetrackerfalse citedash citepunct citemid citeleft citeright "
+        "citeform citealias citesep citebullet"
     ).split()
 )
 _GAP = re.compile(
@@ -55,24 +56,34 @@ SKIPPED = {
             "runningtitle runninghead lhead rhead chead lfoot rfoot cfoot pdfinfo newcounter stepcounter refstepcounter "
             "printbibheading tnoteref fnref subtitle altaffilmark tablenotemark arabic value journal received textsuperscript "
             "pagenumbering selectlanguage KOMAoptions bookmarksetup markright setstretch loadglsentries "
-            "textsubscript gdef cmidrule bibitem citestyle setcitestyle deleted st sout"
+            "textsubscript gdef bstctlcite cmidrule bibitem citestyle setcitestyle deleted st sout "
+            "usekomafont lipsum Blindtext blindtext kant"
         ),
         2: (
             "setlength addtolength setcounter addtocounter definecolor newtheorem DeclareMathOperator addcontentsline "
             "addchaptertocentry markboth "
             "acrodef newacro nomenclature pdfbookmark newglossaryentry DeclareAcronym acrodefplural "
             "rule hyperlink altaffiltext colorlet newlength crefname Crefname titleformat settopmatter "
-            "defcitealias bibcite"
+            "defcitealias bibcite defbibheading setkomafont addtokomafont fontsize multido"
         ),
         3: ("multirow newacronym newabbreviation longnewglossaryentry"),
     }.items()
     for name in names.split()
 }
 """Commands that print no running text, with the number of their arguments."""
+LENGTHS = frozenset("kern mkern hskip vskip mskip lower raise moveleft moveright".split())
+"""Commands of TeX that are followed by a length."""
+LOGOS = {
+    name: name
+    for name in (
+        "TeX LaTeX BibTeX BibLaTeX XeTeX XeLaTeX LuaTeX LuaLaTeX pdfTeX pdfLaTeX ConTeXt AMSTeX AmSTeX AmSLaTeX SLiTeX TikZ"
+    ).split()
+} | {"LaTeXe": "LaTeX2e", "AmS": "AMS"}
+"""Names that are set in a special way; what a draft defines them as is not for readers."""
 LAST_ARGUMENT = frozenset(
     (
-        "href textcolor hypertarget colorbox foreignlanguage parbox raisebox scalebox resizebox multicolumn texorpdfstring "
-        "tablenotetext"
+        "href textcolor hypertarget colorbox foreignlanguage foreignquote textlang parbox raisebox scalebox resizebox "
+        "multicolumn texorpdfstring tablenotetext"
     ).split()
 )
 """Commands whose first argument is not text; the last one is."""
@@ -149,5 +160,6 @@ def is_known(name: str) -> bool:
         or is_note(name)
         or name in HEADINGS | RUN_IN | SEPARATE | BREAKS | LAST_ARGUMENT
         or name in SKIPPED
+        or name in LOGOS
         or name in ("title", "author", "abstract", "begin", "end", "cite", "nocite")
     )

@@ -12,13 +12,14 @@ a RecursionError. Nothing here recurses except into files and macros, both up to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from citewell.draft import tex_commands
 from citewell.draft.files import Folder
 from citewell.draft.gaps import asks_for_citation
 from citewell.draft.source_text import MappedText, SourceText, concatenate
+from citewell.draft.tex_hidden import verbatim_environments, without_hidden
 
 _MAX_DEPTH = 8
 _MAX_GROWTH = 500_000
@@ -26,22 +27,7 @@ _MAX_GROWTH = 500_000
 _STEP = 20
 """The cost of a macro call and of each inserted argument, in characters, in addition to their length."""
 
-_HIDDEN = re.compile(
-    r"(?P<verb>\\(?:verb|lstinline)\*?(?P<delimiter>[^A-Za-z0-9*\s{\[\\])(?P<inside>[^\n]{0,500}?)(?P=delimiter))"
-    r"|(?P<typed>\\(?:lstinline|mintinline\s*(?:\[[^\]\n]{0,200}\]\s*)?\{[^{}\n]{0,50}\}|Verb)\*?(?:\[[^\]\n]{0,200}\])?"
-    r"\{(?P<braced>(?:[^{}\n]|\{[^{}\n]{0,200}\}){0,500})\})"
-    r"|(?P<env>\\begin\s*\{"
-    r"(?P<name>verbatim\*?|Verbatim\*?|BVerbatim|lstlisting|minted|comment|filecontents\*?|alltt|code|sagesilent)\})"
-    r"|(?P<address>\\(?:url|href|path|nolinkurl)\s*\{[^{}\n]*\})"
-    r"|(?P<off>\\iffalse(?![A-Za-z@]))"
-    r"|(?P<end>\\(?:endinput(?![A-Za-z@])|end\s*\{document\}))"
-    r"|\\."
-    r"|(?P<comment>%[^\n]*(?:\n(?![ \t\r]*\n)[ \t]*)?)",
-    re.DOTALL,
-)
-_CONDITION = re.compile(r"\\(?P<begin>if(?!thenelse|f(?![a-z]))[A-Za-z@]*)|\\(?P<end>fi)(?![A-Za-z@])")
 _BRACE = re.compile(r"\\.|([{}])", re.DOTALL)
-_SPECIAL = re.compile(r"[\\%{}$&#~^_]")
 _WORD = re.compile(r"\\(?:([A-Za-z@]+)|.)", re.DOTALL)
 _DEFINES = re.compile(
     r"\\(?:(?:re)?newcommand|providecommand|DeclareRobustCommand|newrobustcmd|renewrobustcmd)\*?"
@@ -50,9 +36,11 @@ _DEFINES = re.compile(
 )
 _DEF = re.compile(r"\\[gex]?def\s*+\\([A-Za-z@]+)\s*+((?:#\d)*)\s*+(?=\{)")
 _DOCUMENT_COMMAND = re.compile(
-    r"\\(?:New|Renew|Provide|Declare)DocumentCommand\s*+\{?\s*+\\([A-Za-z@]+)\s*+\}?\s*+"
-    r"\{\s*+([mosO\s]*(?:\{[^{}]*\}[mosO\s]*)*)\}\s*+(?=\{)"
+    r"\\(?:New|Renew|Provide|Declare)(?:Expandable)?DocumentCommand\s*+\{?\s*+\\([A-Za-z@]+)\s*+\}?\s*+"
+    r"\{\s*+((?:[+!>]?(?:[mos]|O\s*\{[^{}]*\})\s*+)*+)\}\s*+(?=\{)"
 )
+_PARAMETER_KIND = re.compile(r"([mos])|O\s*\{([^{}]*)\}")
+_BRANCH = re.compile(r"\\If(Boolean|(?:No)?Value|Blank)(T|F|TF)\s*\{?#(\d)\}?\s*+(?=\{)")
 _LET = re.compile(r"\\let\s*+\\([A-Za-z@]+)\s*+=?\s*+(\\[A-Za-z@]+)")
 _INPUT = re.compile(
     r"\\(?:input|include|subfile|subfileinclude|loadglsentries)(?![A-Za-z@])\s*+(?:\{([^{}\n]{1,300})\}|([^\s{}\\%]{1,300}))"
@@ -90,11 +78,22 @@ def braces(text: str) -> dict[int, int]:
 
 
 @dataclass(slots=True)
+class _Parameter:
+    """A parameter of a macro: mandatory, optional (in brackets) or a star."""
+
+    kind: str = "m"
+    default: str = ""
+
+
+@dataclass(slots=True)
 class _Macro:
     body: str
-    optional: list[str | None]
-    """The default of each optional argument; optional arguments come first."""
-    mandatory: int
+    parameters: list[_Parameter]
+
+    @property
+    def takes_one(self) -> bool:
+        """Whether it has one argument, which is mandatory."""
+        return [each.kind for each in self.parameters] == ["m"]
 
 
 @dataclass(slots=True)
@@ -108,14 +107,17 @@ class _Expander:
     resources: list[str] = field(default_factory=list)
     """The bibliographies that classes and packages next to the draft name."""
     _packages: set[str] = field(default_factory=set)
+    verbatim: set[str] = field(default_factory=set)
+    """The verbatim environments that the draft and its packages define."""
     budget: int = _MAX_GROWTH
     """Characters that macros may still add."""
 
     def file(self, name: str, text: str, depth: int) -> MappedText:
         self.names.append(name)
         self.sources[name] = text
-        piece = _without_hidden(MappedText.of(text, len(self.names) - 1))
-        if depth and (begin := _BEGIN_DOCUMENT.search(piece.text)):
+        self._learn_verbatim(text, depth)
+        piece = without_hidden(MappedText.of(text, len(self.names) - 1), self.verbatim)
+        if depth and (begin := _BEGIN_DOCUMENT.search(piece.text)) and "\\documentclass" in piece.text[: begin.start()]:
             self.expanded(piece.cut(0, begin.start()), depth)  # the preamble of a subfile: only its definitions count
             piece = piece.cut(begin.end(), len(piece.text))
         return self.expanded(piece, depth)
@@ -149,15 +151,21 @@ class _Expander:
         done.append(piece.cut(last, len(text)))
         return concatenate(done)
 
+    def _learn_verbatim(self, text: str, depth: int) -> None:
+        """Verbatim environments are needed before anything else is read: a program may contain any command."""
+        self.verbatim.update(verbatim_environments(text))
+        for packages in _PACKAGES.finditer(text) if depth < _MAX_DEPTH else ():
+            for name in packages[2].split(","):
+                self.verbatim.update(verbatim_environments(self.folder.package(f"{name.strip()}{_suffix(packages)}")))
+
     def _load(self, packages: re.Match[str], depth: int) -> None:
         """Read the classes and packages next to the draft: the bibliographies that they name and the macros they define."""
-        suffix = ".cls" if packages[1].startswith(("documentclass", "LoadClass")) else ".sty"
         for name in packages[2].split(","):
-            full_name = f"{name.strip()}{suffix}"
+            full_name = f"{name.strip()}{_suffix(packages)}"
             if depth >= _MAX_DEPTH or full_name in self._packages:
                 continue
             self._packages.add(full_name)
-            text = _without_hidden(MappedText.of(self.folder.package(full_name), 0)).text
+            text = without_hidden(MappedText.of(self.folder.package(full_name), 0)).text
             pairs = braces(text)
             self.resources += [each.strip() for match in _RESOURCE.finditer(text) for each in match[1].split(",")]
             for command in _WORD.finditer(text):
@@ -168,34 +176,30 @@ class _Expander:
 
     def _defined(self, text: str, begin: int, pairs: dict[int, int], of_package: bool = False) -> int:
         """Store the macro that is defined here; returns the end of its definition, or -1 where there is none."""
-        optional: list[str | None] = []
+        parameters: list[_Parameter] = []
         if match := _DEFINES.match(text, begin):
-            count = int(match[2] or 0)
-            optional = [match[3]] if match[3] is not None else []
+            parameters = [_Parameter() for _ in range(int(match[2] or 0))]
+            if match[3] is not None and parameters:
+                parameters[0] = _Parameter("o", match[3])
         elif match := _DEF.match(text, begin):
-            count = len(match[2]) // 2
+            parameters = [_Parameter() for _ in range(len(match[2]) // 2)]
         elif match := _DOCUMENT_COMMAND.match(text, begin):
-            kinds = re.findall(r"[mos]|O\s*\{([^{}]*)\}|O", match[2])
-            letters = re.findall(r"[mosO]", re.sub(r"\{[^{}]*\}", "", match[2]))
-            leading = next((at for at, letter in enumerate(letters) if letter == "m"), len(letters))
-            if "s" in letters or any(letter != "m" for letter in letters[leading:]):
-                return -1
-            optional, count = list(kinds[:leading]), len(letters)
+            parameters = [_Parameter(kind[1] or "o", kind[2] or "") for kind in _PARAMETER_KIND.finditer(match[2])]
         elif (match := _LET.match(text, begin)) and not of_package:
-            self._learn(match[1], _Macro(match[2], [], 0))
+            self._learn(match[1], _Macro(match[2], []))
             return match.end()
         if not match or (close := pairs.get(match.end(), -1)) < 0:
             return -1
         body = text[match.end() + 1 : close]
         if not of_package or "@" not in match[1] + body:  # what a package does inside is not for readers
-            self._learn(match[1], _Macro(body, optional, max(0, count - len(optional))))
+            self._learn(match[1], _Macro(body, parameters))
         return close + 1
 
     def _learn(self, name: str, macro: _Macro) -> None:
         if label := _label(macro):
-            macro = _Macro(r"\citationneeded{#1}" if asks_for_citation(label) else r"\todo{#1}", [], 1)
-        elif macro.mandatory == 1 and not macro.optional and not macro.body.strip():
-            macro = _Macro(r"\hiddennote{#1}", [], 1)  # notes that are switched off
+            macro = _Macro(r"\citationneeded{#1}" if asks_for_citation(label) else r"\todo{#1}", [_Parameter()])
+        elif macro.takes_one and not macro.body.strip():
+            macro = _Macro(r"\hiddennote{#1}", [_Parameter()])  # notes that are switched off
         if not self.is_known(name) or _hides_keys(name, macro):
             self.macros[name] = macro
 
@@ -221,44 +225,47 @@ class _Expander:
         """The expansion of a macro call; -1 and None where arguments are missing."""
         text, macro, begin, end = piece.text, self.macros[match[1]], match.start(), match.end()
         arguments: list[MappedText | str] = []
-        for default in macro.optional:
-            if text[end : end + 1] == "[" and (close := text.find("]", end, end + 1000)) > 0:
-                arguments.append(piece.cut(end + 1, close))
+        for parameter in macro.parameters:
+            begins = _next(text, end) if parameter.kind == "m" or arguments else end
+            if parameter.kind == "m":
+                if (close := pairs.get(begins, -1)) > 0:
+                    arguments.append(piece.cut(begins + 1, close))
+                    end = close + 1
+                elif text[begins : begins + 1].isalnum():
+                    arguments.append(piece.cut(begins, begins + 1))
+                    end = begins + 1
+                else:
+                    return -1, None
+            elif parameter.kind == "s":
+                arguments.append("*" if text[end : end + 1] == "*" else "")
+                end += text[end : end + 1] == "*"
+            elif text[begins : begins + 1] == "[" and (close := text.find("]", begins, begins + 1000)) > 0:
+                arguments.append(piece.cut(begins + 1, close))
                 end = close + 1
             else:
-                arguments.append(default or "")
-        for _ in range(macro.mandatory):
-            while end < len(text) and text[end] in " \t\r\n":
-                end += 1
-            if (close := pairs.get(end, -1)) > 0:
-                arguments.append(piece.cut(end + 1, close))
-                end = close + 1
-            elif text[end : end + 1].isalnum():
-                arguments.append(piece.cut(end, end + 1))
-                end += 1
-            else:
-                return -1, None
+                arguments.append(parameter.default)
         if depth >= _MAX_DEPTH or self.budget <= 0:
             return -1, None
-        places = [(match.span(), int(match[1] or 0) - 1) for match in _PARAMETER.finditer(macro.body)]
+        body = _chosen_branches(macro.body, arguments)
+        places = [(match.span(), int(match[1] or 0) - 1) for match in _PARAMETER.finditer(body)]
         chosen = [arguments[number] if 0 <= number < len(arguments) else "" for _, number in places]
         # The size is checked before anything is built: a short body can repeat a long argument many times.
-        size = len(macro.body) + sum(len(each if isinstance(each, str) else each.text) + _STEP for each in chosen) + _STEP
+        size = len(body) + sum(len(each if isinstance(each, str) else each.text) + _STEP for each in chosen) + _STEP
         if size - (end - begin) > self.budget:
             return -1, None
         self.budget -= size
         pieces, at = [], 0
         for ((start, stop), _), argument in zip(places, chosen, strict=True):
-            pieces.append(piece.substitute(begin, end, macro.body[at:start]))
+            pieces.append(piece.substitute(begin, end, body[at:start]))
             pieces.append(argument if isinstance(argument, MappedText) else piece.substitute(begin, end, argument))
             at = stop
-        pieces.append(piece.substitute(begin, end, macro.body[at:]))
+        pieces.append(piece.substitute(begin, end, body[at:]))
         return end, self.expanded(concatenate(pieces), depth + 1)
 
 
 def _label(macro: _Macro) -> str:
     """The label of a macro that prints its argument in colour and brackets, as authors use for notes; empty for others."""
-    if macro.optional or macro.mandatory != 1 or not _COLOUR.search(macro.body):
+    if not macro.takes_one or not _COLOUR.search(macro.body):
         return ""
     written = _PLAINLY.sub("", _COLOUR.sub("", macro.body)).strip()
     if _BRACKETED.fullmatch(written):
@@ -271,11 +278,50 @@ def _hides_keys(name: str, macro: _Macro) -> bool:
     """Whether a macro named like a citation command takes its keys otherwise than in a single argument."""
     if not tex_commands.is_citation(name) or tex_commands.is_gap(name):
         return False
-    last = f"#{len(macro.optional) + macro.mandatory}"
+    names = (match[1] for match in _WORD.finditer(macro.body))
+    if not any(each != name and tex_commands.is_citation(each) for each in names if each):
+        return False
+    if [each.kind for each in macro.parameters].count("m") != 1:
+        return bool(macro.parameters) or bool(_CITATION.search(macro.body))
     keys = [
         match[2].strip() for match in _CITATION.finditer(macro.body) if tex_commands.is_citation(match[1]) and match[1] != name
     ]
-    return bool(keys) and (macro.mandatory != 1 or keys != [last])
+    return bool(keys) and keys != [f"#{len(macro.parameters)}"]
+
+
+def _chosen_branches(body: str, arguments: Sequence[MappedText | str]) -> str:
+    """The body of a macro with the branches of ``\\IfNoValueTF{#1}{...}{...}`` and similar that its arguments choose."""
+    pieces, at = [], 0
+    if "\\If" not in body:
+        return body
+    pairs = braces(body)
+    while branch := _BRANCH.search(body, at):
+        number = int(branch[3]) - 1
+        argument = arguments[number] if number < len(arguments) else ""
+        is_given = bool(argument if isinstance(argument, str) else argument.text)
+        holds = is_given if branch[1] in ("Boolean", "Value") else not is_given
+        pieces.append(body[at : branch.start()])
+        at = branch.end()
+        for letter in branch[2]:
+            at = _next(body, at)
+            close = pairs.get(at, -1)
+            if close < 0:
+                break
+            if (letter == "T") == holds:
+                pieces.append(body[at + 1 : close])
+            at = close + 1
+    return "".join([*pieces, body[at:]])
+
+
+def _next(text: str, at: int) -> int:
+    """The offset of the next character that is not space."""
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _suffix(packages: re.Match[str]) -> str:
+    return ".cls" if packages[1].startswith(("documentclass", "LoadClass")) else ".sty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,55 +340,5 @@ def expand(text: str, folder: Folder, is_known: Callable[[str], bool]) -> Expans
     expander = _Expander(folder, is_known)
     whole = expander.file("", text, 0)
     source = SourceText(whole.text, whole.files, whole.begins, whole.ends, expander.names, expander.sources)
-    titles = (
-        macro.body
-        for name, macro in expander.macros.items()
-        if not macro.optional and not macro.mandatory and _TITLE_MACRO.fullmatch(name)
-    )
+    titles = (macro.body for name, macro in expander.macros.items() if not macro.parameters and _TITLE_MACRO.fullmatch(name))
     return Expansion(source, next((each for each in titles if len(each.split()) > 1), ""), expander.resources)
-
-
-def _without_hidden(piece: MappedText) -> MappedText:
-    """A file without comments, verbatim text, switched-off parts, and anything after its end."""
-    text = piece.text
-    pieces: list[MappedText] = []
-    last = at = 0
-    without_end: set[str] = set()
-    while match := _HIDDEN.search(text, at):
-        begin, at = match.span()
-        if match["verb"] or match["typed"]:
-            inside = "inside" if match["verb"] else "braced"
-            pieces.append(piece.cut(last, begin))
-            if not _SPECIAL.search(match[inside]):
-                pieces.append(piece.cut(*match.span(inside)))
-        elif match["comment"]:
-            pieces.append(piece.cut(last, begin))
-        elif match["env"]:
-            close = -1 if match["name"] in without_end else text.find(f"\\end{{{match['name']}}}", at)
-            if close < 0:
-                without_end.add(match["name"])
-                continue
-            pieces.append(piece.cut(last, begin))
-            at = close + len(match["name"]) + 6
-        elif match["off"]:
-            end = at if "iffalse" in without_end else _condition_end(text, at)
-            if end == at:
-                without_end.add("iffalse")
-            pieces.append(piece.cut(last, begin))
-            at = end
-        elif match["end"]:
-            return concatenate([*pieces, piece.cut(last, begin)])
-        else:
-            continue
-        last = at
-    return concatenate([*pieces, piece.cut(last, len(text))])
-
-
-def _condition_end(text: str, at: int) -> int:
-    """The end of the condition that begins before `at`; `at` where it has no end."""
-    depth = 1
-    for match in _CONDITION.finditer(text, at):
-        depth += 1 if match["begin"] else -1
-        if not depth:
-            return match.end()
-    return at

@@ -7,6 +7,8 @@ from html import unescape
 
 from citewell.draft.sections import is_title
 from citewell.draft.source_text import SourceText
+from citewell.draft.tex_brackets import Brackets
+from citewell.draft.tex_commands import LOGOS
 from citewell.draft.tex_expand import braces
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Draft, Paper
@@ -31,6 +33,32 @@ _ANNOTATIONS = re.compile(
     r"|altaffilmark|altaffiltext|stepcounter|refstepcounter|arabic|label|ref|authornote|IEEEmembership|href|url|texttt"
     r"|vspace|hspace)(?![A-Za-z@])\s*+(?:\[[^\[\]]{0,300}\])?\s*+(?:\{(?:[^{}]++|\{[^{}]*+\})*+\})?"
 )
+_TITLE_WORD = r"(?:[Tt]itle|[Tt]itel|[Tt]itre|[Tt][ií]tulo|[Tt]itolo|[Tt]ytul)"
+_TITLE_COMMAND = re.compile(rf"\\([A-Za-z]*{_TITLE_WORD}[A-Za-z]{{0,3}})[ \t]*(?=\{{)")
+"""Commands in which classes of theses and journals take the title: ``\\thesistitle{...}``."""
+_SETUP = re.compile(r"\\[A-Za-z]*(?:[Ss]etup|[Ii]nfo|[Ss]ettings|[Dd]ata|cover)[ \t]*(?=\{)")
+_TITLE_FIELD = re.compile(rf"(?<![\w\\*.-])([a-z]{{0,6}}{_TITLE_WORD}(?:-?[a-z]{{2}})?\*?)[ \t]*=[ \t]*(?=\{{)")
+"""The same in a list of fields: ``\\thusetup{title = {...}}``."""
+_OTHER_TITLE = re.compile(
+    r"sub|sotto|unter|short|kurz|court|run|head|foot|page|format|size|font|style|colou?r|space|rule|width|sep|chap|sec|frame|block"
+    r"|book|journal|series|conf|volume|degree|grad|acad|prof|author|advis|list|contents|bib|index|pdf|make|print|insert|fancy|box"
+    r"|legend|caption|column|tab|fig|abstract|event|course|alt|old|orig|break|thanks|mark|skip|theorem|pack|logo|pre|post|drop",
+    re.IGNORECASE,
+)
+"""What titles of something else, or layout of titles, have in their names."""
+_ENGLISH_TITLE = re.compile(r"e(?:n|ng|nglish)?-?title|title-?(?:en|eng)|title\*|.*(?:foreign|trans).*", re.IGNORECASE)
+_DEFINES = re.compile(r"\\(?:re)?newcommand\*?\{?\s*$|\\(?:[gex]?def|let|Declare\w*|provide\w*)\s*$")
+_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af]")
+_MIN_CJK = 4
+_LOGO = re.compile(r"\\([A-Za-z]*T[eE]X[A-Za-z]*|TikZ)(?![A-Za-z])")
+_LAYOUT = re.compile(
+    r"(\\\\|\\(?:newline|linebreak|titlebreak|break)(?![A-Za-z]))\s*\*?\s*(?:\[[^\[\]\n]{0,30}\])?"
+    r"|\\(?:color|usekomafont|selectfont|lipsum|[Bb]lindtext|fontsize\s*\{[^{}]*\})(?![A-Za-z])\s*(?:\[[^\[\]\n]{0,30}\])?"
+    r"(?:\s*\{[^{}]*\})?"
+    r"|\\(?:textcolor|colorbox|resizebox|scalebox|texorpdfstring)\s*(?:\[[^\[\]\n]{0,30}\])?\s*\{[^{}]*\}(?=\s*\{)"
+    r"|\\(?:kern|hskip|lower|raise)\s*[+-]?[\d.]*\s*(?:pt|em|ex|mm|cm|in)"
+)
+"""Layout in titles: line breaks with a distance, colours, sizes, and texts of packages that fill a page."""
 _FORMULA = re.compile(r"\$[^$]*\$")
 _NEXT = re.compile(r"\\(?:and|And|AND)(?![A-Za-z])|\\quad|\\qquad|,|;|\band\b|&")
 _LINE = re.compile(r"\\\\|\\newline|\\IEEEauthorblockN|\\(?:name|addr)(?![A-Za-z])")
@@ -51,7 +79,34 @@ _INITIAL = re.compile(r"\b[A-Z]$")
 def plain_text(inside: str) -> str:
     """The text of an argument of the front matter, without notes and affiliations."""
     # Titles use \texttt for names of programs; lists of authors use it for e-mail addresses.
+    inside = _LAYOUT.sub(lambda match: " " if match[1] else "", inside)
+    inside = _LOGO.sub(lambda match: LOGOS.get(match[1], match[0]), inside)
     return to_text(_ANNOTATIONS.sub(lambda match: match[0] if match[0].startswith("\\texttt") else " ", inside))
+
+
+def named_title(text: str, brackets: Brackets, end: int) -> str:
+    """The title that a draft gives in a command or a field of its class, as theses do; empty where there is none.
+
+    A title in English next to one without that mark is a translation.
+    """
+    found = [(match[1], match.end()) for match in _TITLE_COMMAND.finditer(text, 0, end) if not _is_defined(text, match.start())]
+    for setup in _SETUP.finditer(text, 0, end):
+        close = brackets.braces.get(setup.end(), -1)
+        found += [(match[1], match.end()) for match in _TITLE_FIELD.finditer(text, setup.end(), max(close, setup.end()))]
+    candidates = []
+    for name, at in found:
+        inside = brackets.inside(at)
+        title = plain_text(inside)
+        is_enough = len(title.split()) > 1 or len(_CJK.findall(title)) >= _MIN_CJK
+        is_layout = _OTHER_TITLE.search(name) or "#" in inside or len(title.split()) > _MAX_TITLE_WORDS
+        if is_enough and not is_layout and is_title(title):
+            candidates.append((bool(_ENGLISH_TITLE.fullmatch(name)), inside))
+    return min(candidates, key=lambda candidate: candidate[0], default=(False, ""))[1]
+
+
+def _is_defined(text: str, begin: int) -> bool:
+    """Whether the command at `begin` is defined there, not used."""
+    return bool(_DEFINES.search(text, max(0, begin - 30), begin))
 
 
 def displayed_title(text: str, begin: int, end: int) -> str:

@@ -16,6 +16,7 @@ from citewell.draft.files import DraftSource
 from citewell.draft.gaps import GAP, asks_for_citation, bracket_note, is_key, is_todo
 from citewell.draft.includes import with_includes
 from citewell.draft.plain import copy_with_gaps
+from citewell.draft.sections import is_abstract, is_title
 from citewell.draft.source_text import SourceText
 from citewell.papers import Draft
 
@@ -38,7 +39,7 @@ _TOKEN = re.compile(
     rf"""(?P<hidden>\x00+)
       | (?P<comment>//[^\n]*|/\*.{{0,2000}}?\*/)
       | (?P<break>\n[ \t\r]*\n\s*)
-      | (?P<newline>\n)
+      | (?P<newline>\n|\\(?=\s))
       | (?P<url>https?://[^\s\[\](){{}}<>"]{{1,1000}})
       | \\u\{{(?P<code>[0-9a-fA-F]{{1,6}})\}}
       | \\(?P<escaped>[^\w\s])
@@ -76,7 +77,12 @@ _PERSON = re.compile(r"(?<![\w-])name\s*:\s*(?:\"([^\"\n]{1,200})\"|\[([^\[\]\n]
 _CROSS_REFERENCE = re.compile(r"(?:fig|tbl|tab|table|sec|eq|eqt|thm|lem|lst|alg|app|def|chap|ch)[:-]", re.IGNORECASE)
 _SEPARATE = frozenset(("footnote", "figure", "caption", "sidenote", "margin-note", "note"))
 _NOTES = re.compile(r"todo|fixme|inline-note|margin-note|comment|drafting|note", re.IGNORECASE)
-_ABSTRACT = re.compile(r"abstract", re.IGNORECASE)
+_LABEL_WORD = re.compile(r"([^\W\d_]{2,30})(?:\s*[.:\u2014\u2013-])?\s+(?=\S)")
+"""The word "Abstract" in bold type in front of the text."""
+_LARGE = re.compile(
+    r"text\((?:[^()\n]{0,80},)?\s*(?:size:\s*)?(?:(?:1[4-9]|[2-9]\d)(?:\.\d+)?pt|(?:1\.[3-9]\d*|[2-9](?:\.\d+)?)em)[^()\n]{0,120}\)(?=\[)"
+)
+_FIRST_HEADING = re.compile(r"^=+[ \t]", re.MULTILINE)
 _BLOCK_LEVEL = re.compile(r"\n[ \t\r]*\n|^[ \t]*=+[ \t]", re.MULTILINE)
 _MAX_DEPTH = 20
 
@@ -119,10 +125,23 @@ class _Reader:
         draft = self.builder.draft
         draft.abstract = draft.abstract or " ".join(filter(None, self._abstract))
         levels = [level for level, _ in self._headings]
+        draft.title = draft.title or self._large_title()
         if not draft.title and levels.count(1) == 1 and levels[0] == 1 and len(levels) > 1:
             draft.title = self._headings[0][1]
 
     # -- the front of a document --------------------------------------------------------------------------------------
+
+    def _large_title(self) -> str:
+        """The title of a document without a template: the variable ``title``, or the first text in large letters."""
+        if (title := self._macros.get("title", "")) and is_title(title):
+            return title
+        first = _FIRST_HEADING.search(self.text)
+        for match in _LARGE.finditer(self.text, 0, first.start() if first else len(self.text)):
+            close = self._pairs.get(match.end(), -1)
+            title = self._plain(self.text[match.end() : close + 1]) if close > 0 else ""
+            if len(title.split()) > 1 and is_title(title):
+                return title
+        return ""
 
     def _document(self, begin: int, end: int) -> None:
         """Title, authors and abstract in the arguments of ``#set document`` or of a template."""
@@ -184,16 +203,23 @@ class _Reader:
         text = without_marks(self.builder.block.readable())
         self.builder.end_paragraph()
         self.builder.block = Block()
-        self._in_abstract = bool(_ABSTRACT.fullmatch(text)) and not self.builder.draft.abstract
+        self._in_abstract = is_abstract(text) and not self.builder.draft.abstract and not self._headings
         if not self._in_abstract:
             self.builder.section = text
             self._headings.append((level, text))
         return line_end
 
     def _end_paragraph(self) -> None:
-        self.builder.block.citations_only |= self._in_abstract
+        block = self.builder.block
+        text = without_marks(block.readable())
+        label = None if self._in_abstract or self._abstract or self._headings else _LABEL_WORD.match(text)
+        is_bold = bool(block.begins) and self.text[max(0, block.begins[0] - 1) : block.begins[0]] == "*"
+        if label and is_bold and is_abstract(label[1]) and not self.builder.draft.abstract:
+            self._abstract.append(text[label.end() :])
+            block.citations_only = True
+        block.citations_only |= self._in_abstract
         if self._in_abstract:
-            self._abstract.append(without_marks(self.builder.block.readable()))
+            self._abstract.append(text)
         self.builder.end_paragraph()
         self.builder.block = Block()
 
@@ -219,6 +245,8 @@ class _Reader:
             block.write(chr(number) if number < 0x110000 and not 0xD800 <= number < 0xE000 else "", begin, after)
         elif match["escaped"]:
             block.copy(match["escaped"], match.start("escaped"))
+        elif match["math"] is not None and match["math"][:1].isspace():
+            block.write(" ", begin, after)  # a displayed formula
         elif match["math"] is not None:
             block.write(" ".join(match["math"].replace("\x00", " ").split()), begin, after)
         elif match["dash"]:
@@ -290,10 +318,18 @@ class _Reader:
 
     def _arguments(self, name: str, arguments: tuple[int, int], contents: list[tuple[int, int]], depth: int) -> None:
         """The content blocks of a call."""
+        if name == "title" and contents and not self.builder.draft.title:
+            self.builder.draft.title = self._plain(self.text[slice(*contents[0])])
         inline = not contents and name in ("emph", "strong", "text", "underline", "smallcaps", "highlight", "align", "block")
         self._code(*arguments, depth, inline=inline)
         for begin, end in contents:
-            if name in _SEPARATE:
+            if name == "title":
+                self._separately(begin, end, depth, citations_only=True)
+            elif name == "align":
+                self._end_paragraph()
+                self.markup(begin, end, depth + 1)
+                self._end_paragraph()
+            elif name in _SEPARATE:
                 self._separately(begin, end, depth)
             elif name == "abstract" and not self.builder.draft.abstract:
                 self._end_paragraph()

@@ -37,9 +37,8 @@ _FIRST_LOOK = 400
 """How much of a text is examined before the model is asked how to analyse it."""
 _LETTERS = bytes(byte if chr(byte).isalpha() or byte > 127 else 32 for byte in range(256)).lower()
 _SURE = 0.9
-"""The least probability of another language than English for a text to be analysed in it. Of 16,000 titles and abstracts of our
-English sets the model takes 300 titles for other languages, and none of them with this probability, while it is surer of all
-the French ones."""
+"""The least probability of another language than English for a text to be analysed in it. All 16 of the 80,000 papers of our
+English sets that reach it are in that language; 300 of the titles are taken for other languages with a lower one."""
 _NAMES = {
     pair[:2]: pair[3:]
     for pair in (
@@ -90,9 +89,15 @@ def _by_model(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _model() -> LanguageIdentifier:
+    """The model, restricted to languages in which papers are written.
+
+    It knows 140. Short English text, such as a slide or a list of names, looks to it like Nigerian Pidgin or Luxembourgish.
+    """
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    model.set_languages([code for code in model.labels if code in _NAMES])
+    return model
 
 
 def language_name(code: str) -> str:

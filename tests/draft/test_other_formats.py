@@ -218,3 +218,39 @@ def test_no_text_takes_long(format: str, piece: str) -> None:
     for text in (piece * (20_000 // len(piece)), f"{piece}\n" * (20_000 // (len(piece) + 1))):
         parse(text, format)
     assert time.process_time() - begun < 8
+
+
+def test_typst_without_a_template() -> None:
+    title = "#align(center, text(17pt)[*Boats in the harbour*])"
+    text = f"{title}\n#align(center)[\n  *Abstract* \\\n  We count boats.\n]\n= Text\nThey float."
+    draft = parse(text, "typst")
+    assert (draft.title, draft.abstract) == ("Boats in the harbour", "We count boats.")
+    assert [each.text for each in draft.paragraphs][1:] == ["They float."]
+
+
+def test_displayed_formulas_of_typst_are_not_text() -> None:
+    draft = parse("Boats $x$ float.\n$ y = z $ <eq>\nGulls fly.", "typst")
+    assert draft.paragraphs[0].text == "Boats x float. Gulls fly."
+
+
+def test_citations_of_notebooks_in_html() -> None:
+    source = (
+        'Boats <cite data-cite="berg1931,holm2001">(Berg, 1931)</cite> float. {citep}`lund1999` and {footcite:t}`sund2004`.'
+    )
+    draft = parse(source, "markdown")
+    assert draft.cited_keys == ["berg1931", "holm2001", "lund1999", "sund2004"]
+    changed = with_citations(draft, [Choice(draft.citations[0].place, ("new",))])
+    assert changed[""].startswith('Boats <cite data-cite="berg1931,holm2001,new">(Berg, 1931)</cite> float.')
+
+
+def test_citations_by_the_address_of_a_doi() -> None:
+    assert parse("Boats [@https://doi.org/10.1000/x; @a] float.", "markdown").cited_keys == ["https://doi.org/10.1000/x", "a"]
+
+
+def test_headings_of_old_notebooks() -> None:
+    cells = [
+        {"cell_type": "heading", "level": 1, "source": ["Boats"]},
+        {"cell_type": "markdown", "source": ["They [@a] float."]},
+    ]
+    draft = parse(json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}), "notebook")
+    assert (draft.title, draft.cited_keys) == ("Boats", ["a"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citewell.draft import parse
-from citewell.draft.sections import is_abstract, is_title, is_uncited, is_uncited_section, part_begun
+from citewell.draft.sections import is_abstract, is_title, is_uncited, is_uncited_section, part_begun, without_keywords
 from citewell.papers import Paragraph, Place
 
 
@@ -69,3 +69,16 @@ def test_a_structured_abstract_and_a_conclusion_with_the_same_name() -> None:
 def test_the_first_heading_of_markdown_is_a_title_only_if_it_names_no_part() -> None:
     draft = parse("## Introduction\n\nBoats float [@?].\n", "markdown")
     assert (draft.title, draft.paragraphs[0].section) == ("", "Introduction")
+
+
+@pytest.mark.parametrize(
+    ("abstract", "expected"),
+    [
+        ("We count boats. Keywords: boats, gulls", "We count boats."),
+        ("Wir zählen Boote. Schlüsselwörter: Boote", "Wir zählen Boote."),
+        ("Contamos barcos. Palavras-chave: barcos. Mais.", "Contamos barcos."),
+        ("The keywords: are counted by us.", "The keywords: are counted by us."),
+    ],
+)
+def test_keywords_are_no_part_of_the_abstract(abstract: str, expected: str) -> None:
+    assert without_keywords(abstract) == expected

@@ -235,3 +235,31 @@ def test_a_comment_that_has_its_citation_is_no_gap(tmp_path: Path) -> None:
     assert not opened(tmp_path, data).gaps
     data = word.docx(paragraph("On Boats", style="Title"), cited, comments={1: "Add another reference"})
     assert len(opened(tmp_path, data).gaps) == 1
+
+
+def test_parts_that_are_named_without_the_style_of_a_heading(tmp_path: Path) -> None:
+    blocks = [
+        "Boote im Hafen", "Ada Berg", "Zusammenfassung", "Wir zählen Boote.", "Schlüsselwörter: Boote, Möwen", "1. Einleitung",
+        "Boote schwimmen.", "Danksagung", "Wir danken allen.",
+    ]  # fmt: skip
+    path = tmp_path / "paper.docx"
+    path.write_bytes(word.docx(*map(paragraph, blocks)))
+    draft = read(path)
+    assert (draft.title, draft.abstract) == ("Boote im Hafen", "Wir zählen Boote.")
+    text = [(each.section, each.text) for each in draft.paragraphs]
+    assert text[-2:] == [("1. Einleitung", "Boote schwimmen."), ("Danksagung", "Wir danken allen.")]
+
+
+def test_citations_of_citavi(tmp_path: Path) -> None:
+    reference = {"Title": "On boats", "Year": "1931", "Authors": [{"FirstName": "Ada", "LastName": "Berg"}], "Doi": "10.1000/x"}
+    stored = base64.b64encode(json.dumps({"Entries": [{"Reference": reference}]}).encode()).decode()
+    cited = word.field(f" ADDIN CitaviPlaceholder{{{stored}}}", "(Berg 1931)")
+    content = (
+        f'<w:sdt><w:sdtPr><w:tag w:val="CitaviBibliography"/></w:sdtPr><w:sdtContent>{paragraph("Berg")}</w:sdtContent></w:sdt>'
+    )
+    path = tmp_path / "paper.docx"
+    path.write_bytes(word.docx(paragraph("Boats"), paragraph("They float ", cited, "."), content))
+    draft = read(path)
+    (work,) = draft.bibliography.values()
+    assert (work.title, work.year, work.ids) == ("On boats", 1931, ["doi:10.1000/x"])
+    assert [each.text for each in draft.paragraphs] == ["They float OTHERCIT."]

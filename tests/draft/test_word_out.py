@@ -178,3 +178,18 @@ def test_the_copy_of_a_file_made_by_another_program(tmp_path: Path) -> None:
             "Berg, A., & Holm, B. (1931). Counting Boats. https://doi.org/10.1000/boats",
         ]
         assert opened.paragraphs[1].runs[1].bold and not after.gaps
+
+
+@pytest.mark.parametrize("style", ["text", "zotero"])
+def test_a_heading_that_waits_for_its_list_gets_it(tmp_path: Path, style: str) -> None:
+    data = word.docx(
+        paragraph("On Boats", style="Title"),
+        paragraph("Boats are counted [?]."),
+        paragraph("Literatur"),
+        paragraph("Anhang"),
+        paragraph("More text."),
+        SECTION,
+    )
+    new, _, _ = cited(tmp_path, data, LUND, style=style)
+    assert "References" not in shown(new)
+    assert "Literatur|Lund, C. (1999). Tides &amp; Harbours. Journal of Tides.|Anhang|" in shown(new)

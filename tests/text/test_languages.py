@@ -34,3 +34,8 @@ def test_english_needs_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_text_without_words_has_no_language() -> None:
     assert detect_language("1 + 2 = 3") == ""
     assert (language_name("de"), language_name("xx")) == ("German", "xx")
+
+
+def test_names_and_slides_are_not_in_rare_languages() -> None:
+    for text in ("Data, model, results, next steps: who does what by when?", "Ada Berg, Per Holm, Mia Sund, Olav Lund"):
+        assert detect_language(text) not in ("pcm", "lb", "wuu", "yue", "gcf")
