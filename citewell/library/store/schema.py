@@ -205,7 +205,7 @@ def read(folder: Path) -> sqlite3.Connection:
 
 
 def _is_interrupted(db: sqlite3.Connection) -> bool:
-    """Whether whoever began to make the database was killed, so that SQLite must undo what was written before it can be read."""
+    """Whether the process that made the database was killed, so that SQLite must undo what was written before."""
     try:
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError as error:
