@@ -123,3 +123,14 @@ def test_a_record_over_the_limit_is_skipped(tmp_path: Path, monkeypatch: pytest.
 def test_a_million_continuation_lines_take_linear_time(tmp_path: Path) -> None:
     paper = one("TY  - JOUR\nTI  - A\nAB  - x\n" + "y\n" * 1_000_000 + "ER  - \n", tmp_path)
     assert len(paper.abstract) == 2_000_001
+
+
+def test_initials_behind_a_family_name(tmp_path: Path) -> None:
+    """Embase writes authors, and Scopus editors, without a comma."""
+    paper = one("TY  - JOUR\nTI  - A\nA1  - Berg A.\nA1  - van der Lund B.-C.\nA1  - Roe, JR\nA1  - King, Jr.\nER  - \n", tmp_path)
+    assert paper.authors == [
+        Name("A.", "Berg"),
+        Name("B.-C.", "Lund", "van der"),
+        Name("JR", "Roe"),
+        Name("", "King", "", "Jr."),
+    ]
