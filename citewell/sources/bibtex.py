@@ -15,7 +15,7 @@ from citewell.papers import Name, Paper, Problem, Remainder, Verbatim
 from citewell.sources import ris
 from citewell.sources.bibtex_entries import Entry, entries
 from citewell.sources.bibtex_names import PEOPLE, people
-from citewell.sources.clean import date, day, listed_keywords, text, unique, untagged, year
+from citewell.sources.clean import date, day, listed_keywords, one_per_scheme, text, unique, untagged, year
 from citewell.sources.first_line import kind
 from citewell.sources.latex import to_text, verbatim
 from citewell.sources.plain_text import beginning
@@ -173,12 +173,8 @@ def _ids(entry: Entry, values: dict[str, str]) -> list[str]:
             ids.append(canonical("arxiv", mention[1]))
     if (volume := get("volume", "")).startswith("abs/"):
         ids.append(canonical("arxiv", volume.removeprefix("abs/").strip()))
-    first: dict[str, str] = {}
-    for each in ids:
-        if each:
-            first.setdefault(each.partition(":")[0], each)
     own = (unquote(each) for each in get("citewell-ids", "").split())
-    return unique([*first.values(), *(recognise(each) or each for each in map(text, own))])
+    return unique([*one_per_scheme(ids), *(recognise(each) or each for each in map(text, own))])
 
 
 def _date(values: dict[str, str]) -> str:

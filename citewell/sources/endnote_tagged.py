@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Name, Paper, Problem
-from citewell.sources.clean import date, listed_keywords, text, unique, untagged, year
+from citewell.sources.clean import date, listed_keywords, one_per_scheme, text, unique, untagged, year
 from citewell.sources.first_line import Kind, kind
 from citewell.sources.plain_text import lines
 from citewell.sources.source import Source
@@ -158,7 +158,7 @@ def _ids(texts: _Texts) -> list[str]:
     if _PUBMED.search(texts.first("~") + texts.first("W")):
         ids += [canonical("pmid", each) for each in texts.all("M")]
     ids += [recognise(link) for each in texts.all("U") for link in each.split()]
-    return unique(each or "" for each in ids)
+    return one_per_scheme(ids)
 
 
 def _extra(texts: _Texts) -> dict[str, str]:

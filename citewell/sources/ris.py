@@ -1,4 +1,4 @@
-"""RIS as Zotero, EndNote, Mendeley and publishers write it, and the MEDLINE tags of PubMed's own export.
+"""RIS as Zotero, EndNote, Mendeley and publishers write it, and the MEDLINE tags of PubMed's and ERIC's own exports.
 
 There is one tag per line. A record ends with ``ER``, or if that is missing, where the next one begins; a line without a tag
 continues the previous one. Tags with the same meaning in different programs are listed together, the preferred one first.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Name, Paper, Problem, Verbatim
 from citewell.sources import clean
-from citewell.sources.clean import date, day, pubmed_title, text, unique, untagged, year
+from citewell.sources.clean import date, day, one_per_scheme, pubmed_title, text, unique, untagged, year
 from citewell.sources.first_line import kind
 from citewell.sources.plain_text import beginning, lines
 from citewell.sources.source import Source
@@ -24,9 +24,9 @@ NAME = "RIS"
 PRIORITY = 30
 
 _MAX_RECORD = 16 * 1024 * 1024
-_TAG = re.compile(r"([A-Z][A-Z0-9]{1,3})( {0,3})- ?(.*)", re.DOTALL)
+_TAG = re.compile(r"([A-Z][A-Z0-9]{1,4})( {0,3})- ?(.*)", re.DOTALL)
 _TAG_WIDTH = 4
-_BEGINNING = re.compile(r"^(?:TY {1,3}- ?[A-Z]|PMID- ?\d+\s*$)", re.MULTILINE)
+_BEGINNING = re.compile(r"^(?:TY {1,3}- ?[A-Z]|PMID- ?\d+\s*$|OWN {0,2}- ?ERIC\s*$)", re.MULTILINE)
 _OTHER_FORMAT = re.compile(r"\A\s*[{\[<]|^[ \t]*@\w+\s*[{(]", re.MULTILINE)
 
 _MEDLINE = {
@@ -51,6 +51,7 @@ _MEDLINE = {
     "PL": "CY",
     "BTI": "T2",
     "CN": "AU",
+    "ISSN": "SN",
 }
 """The RIS tag for each MEDLINE tag; others have the same meaning in both formats or are not used. ``short`` tags are names with
 initials, which are dropped where full names are given."""
@@ -63,7 +64,13 @@ _YEAR = ("PY", "Y1", "DA")
 _ABSTRACT = ("AB", "N2")
 _LINKS = ("UR", "L1", "L2", "LK", "L3", "L4")
 _OWN_ID = "citewell-id:"
-_PUBMED = re.compile(r"pubmed|medline", re.IGNORECASE)
+_PUBMED = re.compile(r"pubmed|medline|\bnlm\b", re.IGNORECASE)
+_PMID_OF = {"C2": re.compile(r"scopus", re.IGNORECASE), "C5": re.compile(r"embase", re.IGNORECASE)}
+"""Tags that have a PubMed id in the exports of some databases."""
+_MARKED_PMID = re.compile(r"(\d+)\[pmid\]")
+_ACCESSION = re.compile(r"(WOS):(\w+)", re.IGNORECASE)
+_NUMBER_KIND = re.compile(r"\s*\((ISSN|ISBN)\)")
+_PAGES = re.compile(r"pp?\.?\s*(?=\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WITH_ISBN = frozenset(("BOOK", "CHAP", "EBOOK", "ECHAP", "EDBOOK"))
 _EXTRA = {
@@ -98,6 +105,8 @@ class _Record:
 
     line: int
     medline: bool = False
+    own_first: bool = False
+    """Whether the record begins with the name of its database, as those of ERIC do, and not with its number in PubMed."""
     loose: bool = False
     """Whether the tags of the record are followed by one space instead of two."""
     values: dict[str, list[list[str]]] = field(default_factory=dict)
@@ -109,8 +118,9 @@ class _Record:
 
     def accepts(self, tag: str, spaces: str) -> bool:
         """Whether something that looks like a tag is one, and not the beginning of a line such as ``DNA - we show``."""
-        fits = len(tag) + len(spaces) == _TAG_WIDTH
-        return (fits and (self.medline or len(tag) == 2)) or (self.loose and len(tag) == 2 and len(spaces) == 1)
+        if self.medline:
+            return len(tag) + len(spaces) == _TAG_WIDTH or (len(tag) >= _TAG_WIDTH and len(spaces) < 2)
+        return len(spaces) == 2 or (self.loose and len(tag) == 2 and len(spaces) == 1)
 
     def add(self, tag: str, value: str) -> None:
         if self.medline and tag == "CN":
@@ -183,15 +193,16 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
     for number, line in lines(source):
         tagged = _TAG.match(line)
         tag, spaces, value = tagged.groups() if tagged else ("", "", "")
-        if (tag == "TY" and spaces and not (record and record.medline)) or (
-            tag == "PMID" and not spaces and value.strip().isdigit()
-        ):
+        pubmed = tag == "PMID" and not spaces and value.strip().isdigit()
+        eric = tag == "OWN" and len(spaces) < 2 and (record is None or record.own_first)
+        if (tag == "TY" and spaces and not (record and record.medline)) or pubmed or eric:
             if record:
                 yield record
-            record = _Record(number, medline=tag == "PMID", loose=len(spaces) == 1)
+            record = _Record(number, medline=pubmed or eric, own_first=eric, loose=len(spaces) == 1)
             reported = False
         if record is None:
-            if tag and len(tag) + len(spaces) == _TAG_WIDTH and tag != "ER" and not reported:
+            # Ovid writes other tags between its records.
+            if tag in (*_TITLE, *_AUTHOR) and len(spaces) == 2 and not reported:
                 yield Problem(f"{tag} is outside of any record: a line with TY is missing", number)
                 reported = True
             continue
@@ -225,7 +236,7 @@ def _paper(record: _Texts, medline: bool) -> Paper:
         year=year(published) or year(record.first(*_YEAR)),
         date=published if len(published) > 4 else "",
         venue=venue if title_tag else "",
-        ids=_ids(record),
+        ids=_ids(record, medline),
         keywords=unique(part.strip() for each in record.all("KW", "DE") for part in each.split(";")),
         extra=_extra(record, venue, medline),
         people=_people(record),
@@ -271,7 +282,7 @@ def _normalise_medline(record: _Texts) -> None:
 def _inverted(short: str) -> str:
     """``Berg A`` as ``Berg, A``."""
     family, _, initials = short.rpartition(" ")
-    return f"{family}, {initials}" if family and initials.isupper() else short
+    return f"{family}, {initials}" if family and initials.isupper() and "," not in family else short
 
 
 def _date(record: _Texts) -> str:
@@ -287,15 +298,25 @@ def _date(record: _Texts) -> str:
     return max((each for each in known if each[:4] == known[0][:4]), key=len, default="")
 
 
-def _ids(record: _Texts) -> list[str]:
+def _ids(record: _Texts, medline: bool) -> list[str]:
     ids = [each for value in record.all("DO", "DI", "M3") if (each := canonical("doi", value))][:1]
     accession = record.first("AN").upper()
     if accession.startswith("PMID") or _PUBMED.search(record.first("DB") + record.first("DP")):
         accession = accession.removeprefix("PMID").lstrip(": ")
         ids.append(canonical("pmid", accession) or "")
     ids += [canonical("pmid", each) or "" for each in record.all("PMID")]
+    ids += [
+        canonical("pmid", each) or ""
+        for tag, database in _PMID_OF.items()
+        if database.search(record.first("DB"))
+        for each in record.all(tag)
+    ]
+    ids += [canonical("pmid", marked[1]) or "" for each in record.all("U1") if (marked := _MARKED_PMID.fullmatch(each))]
     ids += [canonical("pmcid", each) or "" for each in record.all("PMC", "C2") if each.upper().startswith("PMC")]
-    ids += [recognise(part) or "" for each in record.all(*_LINKS) for part in each.split()]
+    ids += [recognise(part) or "" for each in record.all(*_LINKS, "LID", "AID") for part in each.split()]
+    ids += [f"wos:{known[2].upper()}" for each in record.all("AN") if (known := _ACCESSION.fullmatch(each))]
+    ids += [f"eric:{each}" for each in record.all("OID")] if medline else []
+    ids = one_per_scheme(ids)
     own = (each.removeprefix(_OWN_ID).strip() for each in map(text, record.all("U1")) if each.startswith(_OWN_ID))
     return unique([*ids, *(recognise(each) or each for each in own)])
 
@@ -303,13 +324,18 @@ def _ids(record: _Texts) -> list[str]:
 def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
     extra = {name: "; ".join(unique(record[tag])) for tag, name in _EXTRA.items() if tag in record}
     first, last = record.first("SP"), record.first("EP")
-    extra["pages"] = f"{first}-{last}" if first and last and "-" not in first else first or last
+    if (first, last) == ("No", "Specified"):  # Ovid's "No Pagination Specified"
+        first = last = ""
+    extra["pages"] = _PAGES.sub("", f"{first}-{last}" if first and last and "-" not in first else first or last)
     extra["shortjournal"] = next((each for each in record.all("JO", "JA", "J1", "J2", "T2") if each != venue), "")
     extra["url"] = record.first(*_LINKS)
     if medline:
         extra["isbn"] = record.first("BN")
-    if extra.get("type") in _WITH_ISBN and "issn" in extra:
-        extra["isbn"] = extra.pop("issn")
+    if "issn" in extra:
+        number = extra.pop("issn").removeprefix("ISSN-")
+        known = _NUMBER_KIND.search(number)
+        is_isbn = known[1] == "ISBN" if known else extra.get("type") in _WITH_ISBN
+        extra["isbn" if is_isbn else "issn"] = _NUMBER_KIND.sub("", number)
     for tag in record.keys() - _TAKEN - _EXTRA.keys() - _PEOPLE.keys() if not medline else ():
         values = [each for each in record.all(tag) if not each.startswith((_OWN_ID, _OWN_PERSON))]
         extra[tag.lower()] = "; ".join(unique(map(text, values)))

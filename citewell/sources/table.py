@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Paper, Problem, Reference
-from citewell.sources.clean import date, listed_keywords, text, unique, untagged, year
+from citewell.sources.clean import date, listed_keywords, one_per_scheme, text, unique, untagged, year
 from citewell.sources.first_line import Kind, kind
 from citewell.sources.name_lists import listed_names
 from citewell.sources.source import Source
@@ -98,7 +98,7 @@ def _ids(cells: _Cells) -> list[str]:
     ids = [canonical("doi", text(cells.first("doi")))]
     ids += [canonical(scheme, cells.first(scheme).removesuffix(".0")) for scheme in ("pmid", "pmcid", "arxiv")]
     ids += [recognise(link) for each in cells.all("url") for link in each.split()]
-    return unique(each or "" for each in ids)
+    return one_per_scheme(ids)
 
 
 def _dois(listed: str) -> list[str]:
