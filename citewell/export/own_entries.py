@@ -134,6 +134,9 @@ class _Writer:
         if self._format == "bibtex":
             begin, end = key_span(text)
             key = text[begin:end]
+            if not key:
+                self._put(text)
+                return
             source, paper = self._written.setdefault(key.lower(), (statement.source, statement.paper))
             if source != statement.source:
                 if paper == statement.paper:

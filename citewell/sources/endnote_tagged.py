@@ -1,7 +1,7 @@
 """EndNote's tagged format (``.enw``), which Google Scholar and many publishers offer, and its ancestor ``refer``.
 
 Each field begins with a percent sign and one character; a line without one continues the field. A record begins with ``%0``,
-its type. In files without types, an empty line ends a record.
+its type. In files without types, and in those of Digital Commons, whose types come after the titles, an empty line ends a record.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Record:
 
     line: int
     typed: bool
-    """Whether it begins with its type, so that an empty line does not end it."""
+    """Whether it begins with its type, so that an empty line does not end it, and another type does."""
     values: dict[str, list[list[str]]] = field(default_factory=dict)
     last: list[str] = field(default_factory=list)
     size: int = 0
@@ -94,7 +94,8 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
                 yield record
                 record = None
             continue
-        if tag == "0" or (record is None and tag and not skipping):
+        is_first = record is None or record.typed or "0" in record.values
+        if (tag == "0" and is_first) or (record is None and tag and not skipping):
             if record:
                 yield record
             record, skipping = _Record(number, tag == "0"), False
