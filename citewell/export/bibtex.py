@@ -32,7 +32,10 @@ _TYPES = frozenset(
         "mastersthesis",
     }
     | {"misc", "online", "patent", "periodical", "phdthesis", "proceedings", "report", "techreport", "thesis", "unpublished"}
+    | {"mvbook", "mvcollection", "mvproceedings", "mvreference", "reference", "bookinbook", "inreference"}
+    | {"suppbook", "suppcollection", "suppperiodical"}
 )
+"""Types that are written as the source has them; the last two lines have those of BibLaTeX that no other format has."""
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "organization", "howpublished")
 """Fields that the reader uses for the venue; the first one present wins."""
 _VENUE = {
@@ -42,7 +45,17 @@ _VENUE = {
     "conference": "booktitle",
     "incollection": "booktitle",
     "inbook": "booktitle",
+    "bookinbook": "booktitle",
+    "inreference": "booktitle",
+    "suppbook": "booktitle",
+    "suppcollection": "booktitle",
+    "suppperiodical": "journal",
     "book": "publisher",
+    "mvbook": "publisher",
+    "mvcollection": "publisher",
+    "mvproceedings": "publisher",
+    "mvreference": "publisher",
+    "reference": "publisher",
     "proceedings": "publisher",
     "collection": "publisher",
     "phdthesis": "school",

@@ -31,14 +31,23 @@ def export(library: Library, format: str, out: TextIO, nums: Sequence[int] | Non
 
     `merged`: write every paper from what the library knows of it, and no record as its file has it.
     """
-    if merged or format not in _READERS:
-        FORMATS[format].write(map(public, _papers(library, nums)) if format != "jsonl" else _papers(library, nums), out)
+    if format not in _READERS:
+        FORMATS[format].write(_papers(library, nums), out)
+        return []
+    if merged:
+        FORMATS[format].write(map(public, _papers(library, nums)), out, Citekeys(reserved=_own_keys(library)))
         return []
     return _Writer(library, format, out).write(nums)
 
 
 def _papers(library: Library, nums: Sequence[int] | None) -> Iterator[Paper]:
     return library.store.each() if nums is None else (library.store.whole(num) for num in nums)
+
+
+def _own_keys(library: Library) -> Iterator[str]:
+    """The citation keys that papers have in their sources."""
+    for (name,) in library.store.db.execute("SELECT key FROM ids WHERE key >= 'key=' AND key < 'key>'"):
+        yield name.removeprefix("key=")
 
 
 def own_entry(library: Library, num: int) -> str:
@@ -141,7 +150,7 @@ class _Writer:
             if source != statement.source:
                 if paper == statement.paper:
                     return  # another file describes the same paper under the same key
-                new = Citekeys(self._written).key(Paper(extra={"citekey": key}))
+                new = Citekeys(self._written, _own_keys(self._library)).key(Paper(extra={"citekey": key}))
                 self._written[new.lower()] = (statement.source, statement.paper)
                 self._notes.append(f"two papers have the key {key}; the second is written as {new}")
                 text = text[:begin] + new + text[end:]
@@ -166,7 +175,7 @@ class _Writer:
         papers = (public(self._library.store.whole(num)) for num in nums)
         for first in papers:
             self._put("\n" if not self._ends_line else "")
-            FORMATS[self._format].write(chain([first], papers), self._out, Citekeys(self._written))
+            FORMATS[self._format].write(chain([first], papers), self._out, Citekeys(self._written, _own_keys(self._library)))
 
 
 def _numbers(library: Library) -> list[int]:

@@ -1,7 +1,7 @@
 """EndNote's tagged format (``.enw``), which Google Scholar and many publishers offer, and its ancestor ``refer``.
 
 Each field begins with a percent sign and one character; a line without one continues the field. A record begins with ``%0``,
-its type. In files without types, and in those of Digital Commons, whose types come after the titles, an empty line ends a record.
+its type. In files without types, an empty line ends a record; also in those of Digital Commons, whose types follow the titles.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def listed_names(value: str) -> list[Name]:
 
 
 def separated(value: str) -> str:
-    """`value` with semicolons between the names, of which Springer writes one directly behind the other: ``Ada BergBo Lund``."""
+    """`value` with semicolons between the names, which Springer writes without a space: ``Ada BergBo Lund``."""
     return _JOINT.sub("; ", value)
 
 

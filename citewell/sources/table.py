@@ -3,7 +3,7 @@
 PubMed, IEEE Xplore, Google Scholar, Publish or Perish and Web of Science (saved from a spreadsheet) export such files.
 `citewell.sources.table_columns` has the names of the columns. Columns that it does not know become further fields.
 
-Embase puts journal, year, volume, issue and pages into one cell: ``Harbour Studies (2014) 3:2 (1-9). Date of Publication: 2014``.
+Embase puts journal, year, volume, issue and pages into one cell: ``Harbour Studies (2014) 3:2 (1-9). Date ...``.
 """
 
 from __future__ import annotations

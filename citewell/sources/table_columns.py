@@ -15,8 +15,8 @@ _SEPARATOR_LINE = re.compile(r"\"?sep=([\t,;|])\"?")
 _NOT_WORD = re.compile(r"[\W_]+")
 
 _NAMES = {
-    "title": "title articletitle papertitle itemtitle documenttitle worktitle primarytitle fulltitle titleofpaper titre titel titulo"
-    " titolo ti t1",
+    "title": "title articletitle papertitle itemtitle documenttitle worktitle primarytitle fulltitle titleofpaper titre titel"
+    " titulo titolo ti t1",
     "authors": "authors author authorfullnames authornames authorname authorlist authorss creators creator auteurs auteur"
     " autoren autor autores autori autore au af",
     "year": "year publicationyear pubyear yearofpublication yearpublished publishedyear jahr annee ano anno py",

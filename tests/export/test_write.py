@@ -143,6 +143,20 @@ def test_citation_keys_are_unique_and_stable() -> None:
     assert len({many.key(doe) for _ in range(1000)}) == 1000
 
 
+def test_no_paper_gets_the_key_of_another() -> None:
+    """Where two papers have one key, the new one of the second is not that of a third."""
+    papers = [Paper(title=str(number), extra={"citekey": key}) for number, key in enumerate(("doe2020", "doe2020", "doe2020a"))]
+    keys = Citekeys(reserved=[paper.extra["citekey"] for paper in papers])
+    assert [*map(keys.key, papers)] == ["doe2020", "doe2020b", "doe2020a"]
+
+
+def test_types_of_biblatex_stay() -> None:
+    paper = Paper(title="Boats", venue="Collected works", extra={"type": "bookinbook"})
+    assert exported("bibtex", paper).startswith(
+        "@bookinbook{anonymousboats,\n  title = {Boats},\n  booktitle = {Collected works}"
+    )
+
+
 @pytest.mark.parametrize(
     ("type", "venue", "expected"),
     [
