@@ -95,7 +95,9 @@ _TAKEN = {*_TITLE, *_AUTHOR, *_VENUE, *_YEAR, *_ABSTRACT, *_LINKS, "SP", "EP", "
 _PEOPLE = {"A2": "editor", "ED": "editor", "A3": "collection-editor", "A4": "translator"}
 _NAMES = frozenset((*_AUTHOR, *_PEOPLE, "U1"))
 """Tags whose values may be names, in which no-break spaces have a meaning."""
+_FURTHER_TAG = re.compile(r"[a-z][a-z0-9]")
 _OWN_PERSON = "citewell-person:"
+_OWN_FIELD = "citewell-field:"
 _SPACES = re.compile(r"[ \t\r\n]+")
 
 
@@ -243,6 +245,11 @@ def _paper(record: _Texts, medline: bool) -> Paper:
     )
 
 
+def is_further_tag(name: str) -> bool:
+    """Whether a further field of a paper has the name of a tag that this reader only keeps."""
+    return bool(_FURTHER_TAG.fullmatch(name)) and name.upper() not in {*_TAKEN, *_EXTRA, *_PEOPLE, "ER"}
+
+
 def _title(title: str, medline: bool) -> str:
     return pubmed_title(title) if medline else title
 
@@ -337,6 +344,10 @@ def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
         is_isbn = known[1] == "ISBN" if known else extra.get("type") in _WITH_ISBN
         extra["isbn" if is_isbn else "issn"] = _NUMBER_KIND.sub("", number)
     for tag in record.keys() - _TAKEN - _EXTRA.keys() - _PEOPLE.keys() if not medline else ():
-        values = [each for each in record.all(tag) if not each.startswith((_OWN_ID, _OWN_PERSON))]
+        values = [each for each in record.all(tag) if not each.startswith((_OWN_ID, _OWN_PERSON, _OWN_FIELD))]
         extra[tag.lower()] = "; ".join(unique(map(text, values)))
-    return {name: value for name, value in extra.items() if value}
+    for value in record.all("U1"):
+        if value.startswith(_OWN_FIELD):
+            name, _, content = value.removeprefix(_OWN_FIELD).strip().partition(": ")
+            extra[text(name)] = text(content)
+    return {name: value for name, value in extra.items() if name and value}

@@ -12,9 +12,7 @@ from pathlib import Path
 
 from citewell.sources.plain_text import beginning
 
-UNKNOWN = (
-    "no format that citewell reads: export the references as RIS, BibTeX, CSL-JSON or CSV with column names, and add that file"
-)
+UNKNOWN = "no format that citewell reads: export the references as RIS, BibTeX, CSL-JSON or CSV with column names"
 _DOI = "add its DOI instead: citewell add 10.1000/182"
 _ENDNOTE = "an EndNote library: in EndNote, choose File > Export, with the output style RefMan (RIS) Export, and add that file"
 _MENDELEY = "Mendeley's database: in Mendeley, select all references, choose File > Export > BibTeX, and add that file"
@@ -100,7 +98,7 @@ _TEXTS = (
     ),
     (
         re.compile(r"Template-type: ", re.IGNORECASE),
-        "RePEc's own format: on its web site, export the references as RIS or BibTeX",
+        "RePEc's own format: on its web site, export RIS or BibTeX",
     ),
 )
 """Texts of other programs, by how they begin."""
