@@ -56,7 +56,7 @@ def _tags(paper: Paper, keys: Citekeys) -> Iterator[tuple[str, str]]:
     yield from (("AU", write_name(name)) for name in paper.authors)
     yield "PY", str(paper.year or "")
     yield "DA", "/".join(f"{part:02d}" for part in date_parts(paper)) if len(paper.date) > 4 else ""
-    yield "JF" if entry_type == "JOUR" else "T2", paper.venue
+    yield "JF" if entry_type == "JOUR" or not paper.title else "T2", paper.venue  # T2 would be read as the title
     yield "AB", paper.abstract
     yield from (("KW", keyword) for keyword in paper.keywords)
     for name, tag in _TAGS.items():

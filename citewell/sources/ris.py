@@ -70,6 +70,7 @@ _PMID_OF = {"C2": re.compile(r"scopus", re.IGNORECASE), "C5": re.compile(r"embas
 _MARKED_PMID = re.compile(r"(\d+)\[pmid\]")
 _ACCESSION = re.compile(r"(WOS):(\w+)", re.IGNORECASE)
 _NUMBER_KIND = re.compile(r"\s*\((ISSN|ISBN)\)")
+_DIGIT = re.compile(r"\d|(?<=\d)[xX]\b", re.ASCII)
 _PAGES = re.compile(r"pp?\.?\s*(?=\d)")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WITH_ISBN = frozenset(("BOOK", "CHAP", "EBOOK", "ECHAP", "EDBOOK"))
@@ -328,6 +329,19 @@ def _ids(record: _Texts, medline: bool) -> list[str]:
     return unique([*ids, *(recognise(each) or each for each in own)])
 
 
+def _numbers(listed: str, of_type: str) -> dict[str, str]:
+    """The ISBNs and the ISSNs in ``SN``, by the number of their digits, else by the type of the record."""
+    numbers: dict[str, list[str]] = {}
+    for each in listed.split("; "):
+        known = _NUMBER_KIND.search(each)
+        digits = len(_DIGIT.findall(each))
+        by_length = {8: "issn", 10: "isbn", 13: "isbn"}.get(digits, "isbn" if of_type in _WITH_ISBN else "issn")
+        numbers.setdefault(known[1].lower() if known else by_length, []).append(
+            _NUMBER_KIND.sub("", each.removeprefix("ISSN-"))
+        )
+    return {name: "; ".join(values) for name, values in numbers.items()}
+
+
 def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
     extra = {name: "; ".join(unique(record[tag])) for tag, name in _EXTRA.items() if tag in record}
     first, last = record.first("SP"), record.first("EP")
@@ -338,11 +352,7 @@ def _extra(record: _Texts, venue: str, medline: bool) -> dict[str, str]:
     extra["url"] = record.first(*_LINKS)
     if medline:
         extra["isbn"] = record.first("BN")
-    if "issn" in extra:
-        number = extra.pop("issn").removeprefix("ISSN-")
-        known = _NUMBER_KIND.search(number)
-        is_isbn = known[1] == "ISBN" if known else extra.get("type") in _WITH_ISBN
-        extra["isbn" if is_isbn else "issn"] = _NUMBER_KIND.sub("", number)
+    extra |= _numbers(extra.pop("issn", ""), extra.get("type", ""))
     for tag in record.keys() - _TAKEN - _EXTRA.keys() - _PEOPLE.keys() if not medline else ():
         values = [each for each in record.all(tag) if not each.startswith((_OWN_ID, _OWN_PERSON, _OWN_FIELD))]
         extra[tag.lower()] = "; ".join(unique(map(text, values)))
