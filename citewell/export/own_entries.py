@@ -91,9 +91,11 @@ class _Writer:
         for source in self._sources():
             self._put("" if self._ends_line else "\n")
             for statement in statements.of_source(self._library.store.db, source.num):
+                if not statement.text:  # a record of PubMed, which is read with RIS but is none
+                    continue
                 described.add(statement.paper)
                 gone = statement.reading != source.complete
-                self._put("" if gone else statement.lead)
+                self._put(statement.lead if not gone else "" if self._ends_line else "\n\n")
                 self._put_entry(statement)
                 self._put("\n\n" if gone else "")
             self._put(source.remainder)

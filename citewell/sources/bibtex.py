@@ -28,7 +28,7 @@ _MAX_WAITING = 32 * 1024 * 1024
 """The maximum number of characters in entries that wait for their ``crossref`` or may be the target of one."""
 _ENTRY = re.compile(
     r"^[ \t]*@[ \t]*(?:[a-z][\w-]*\s*\{\s*[^\s,{}=]*\s*[,}]|string\s*[{(]|(?:comment|preamble)\s*\{"
-    r"|(?:article|book|inbook|incollection|inproceedings|misc|\w*thesis|proceedings|techreport|manual|unpublished)\s*\()",
+    r"|(?:article|book|inbook|incollection|inproceedings|misc|\w*thesis|proceedings|techreport|manual|unpublished)\s*[({])",
     re.IGNORECASE | re.MULTILINE,
 )
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "organization", "howpublished")

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from citewell.identifiers import canonical, recognise
-from citewell.papers import Name, Paper, Problem, Verbatim
+from citewell.papers import Name, Paper, Problem, Remainder, Verbatim
 from citewell.sources import clean
 from citewell.sources.clean import date, day, one_per_scheme, pubmed_title, text, unique, untagged, year
 from citewell.sources.first_line import kind
-from citewell.sources.plain_text import beginning, lines
+from citewell.sources.plain_text import beginning, exact_lines
 from citewell.sources.source import Source
 from citewell.text.names import literal
 from citewell.text.ris_names import read_name, write_name
@@ -118,6 +118,8 @@ class _Record:
     size: int = 0
     raw: list[str] = field(default_factory=list)
     """The lines of the record as the file has them."""
+    lead: str = ""
+    """What the file has before the record and after the one before."""
 
     def accepts(self, tag: str, spaces: str) -> bool:
         """Whether something that looks like a tag is one, and not the beginning of a line such as ``DNA - we show``."""
@@ -174,26 +176,36 @@ def matches(head: bytes) -> bool:
     return kind(head) is None
 
 
-def read(source: Source) -> Iterator[Paper | Problem]:
+def read(source: Source) -> Iterator[Paper | Problem | Remainder]:
+    passed_over = ""
     for position, record in enumerate(_records(source)):
         if isinstance(record, Problem):
             yield record
             continue
+        if isinstance(record, Remainder):
+            yield Remainder(passed_over + record.text)
+            continue
+        whole = "".join(record.raw)
+        written = whole.rstrip("\r\n")
         paper = _paper(record.cleaned(), record.medline)
-        if not record.medline:
-            paper.verbatim = Verbatim("\n".join(record.raw), position=position)
-        yield (
-            paper
-            if paper.title or paper.ids
-            else Problem("a record with neither a title nor an identifier", record.line, damaged=False)
-        )
+        lead = passed_over + record.lead
+        if paper.title or paper.ids:
+            if not record.medline:
+                paper.verbatim = Verbatim(written, lead, position)
+            passed_over = whole[len(written) :]
+            yield paper
+        else:
+            passed_over = lead + whole
+            yield Problem("a record with neither a title nor an identifier", record.line, damaged=False)
 
 
-def _records(source: Source) -> Iterator[_Record | Problem]:
-    """The records of a file, including those without an end tag."""
+def _records(source: Source) -> Iterator[_Record | Problem | Remainder]:
+    """The records of a file, including those without an end tag, and what follows the last one."""
     record: _Record | None = None
     reported = False
-    for number, line in lines(source):
+    between: list[str] = []
+    for number, raw in exact_lines(source):
+        line = raw.rstrip("\r\n")
         tagged = _TAG.match(line)
         tag, spaces, value = tagged.groups() if tagged else ("", "", "")
         pubmed = tag == "PMID" and not spaces and value.strip().isdigit()
@@ -201,9 +213,10 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
         if (tag == "TY" and spaces and not (record and record.medline)) or pubmed or eric:
             if record:
                 yield record
-            record = _Record(number, medline=pubmed or eric, own_first=eric, loose=len(spaces) == 1)
-            reported = False
+            record = _Record(number, medline=pubmed or eric, own_first=eric, loose=len(spaces) == 1, lead="".join(between))
+            between, reported = [], False
         if record is None:
+            between.append(raw)
             # Ovid writes other tags between its records.
             if tag in (*_TITLE, *_AUTHOR) and len(spaces) == 2 and not reported:
                 yield Problem(f"{tag} is outside of any record: a line with TY is missing", number)
@@ -211,19 +224,20 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
             continue
         is_tag = record.accepts(tag, spaces)
         record.size += len(line) + 1
-        record.raw.append(line)
+        record.raw.append(raw)
         if is_tag and tag == "ER":
             yield record
             record = None
         elif record.size > _MAX_RECORD:
             yield Problem(f"a record is longer than {_MAX_RECORD >> 20} MiB", record.line)
-            record = None
+            between, record = [record.lead, *record.raw], None
         elif is_tag:
             record.add(tag, value)
         elif record.last and (rest := line.strip()):
             record.continue_value(rest)
     if record:
         yield record
+    yield Remainder("".join(between))
 
 
 def _paper(record: _Texts, medline: bool) -> Paper:

@@ -159,7 +159,7 @@ def test_every_field_comes_back_from_ris() -> None:
         extra={"type": "JOUR", "citekey": "a", "bdsk-file-1": "YnBs=: b", "m3": "Review", "er": "x", "file": "C:\\a"},
     )
     with Source.of(exported("ris", paper)) as source:
-        (again,) = ris.read(source)
+        again, _ = ris.read(source)
     assert isinstance(again, Paper)
     assert again.extra == paper.extra
 
