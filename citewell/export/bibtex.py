@@ -12,6 +12,7 @@ from citewell.export.kinds import kind
 from citewell.export.latex import escaped
 from citewell.export.naming import Citekeys, date_parts
 from citewell.papers import Paper
+from citewell.sources.bibtex import is_path
 
 _UPPER_INSIDE = re.compile(r"\S[^\W\d_]*[A-Z]|[A-Z]\S*[A-Z]")
 _FIELD_NAME = re.compile(r"[a-z][\w.:+-]*")
@@ -157,9 +158,21 @@ def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _value(field: str, value: str) -> str:
+    if is_path(field) and _is_balanced(value):
+        return value
     if field in _VERBATIM:
         return _verbatim(value)
     return escaped(value).replace("-", "--") if field == "pages" else escaped(value)
+
+
+def _is_balanced(value: str) -> bool:
+    """Whether the braces of `value` can stand in braces."""
+    depth = 0
+    for character in value:
+        depth += (character == "{") - (character == "}")
+        if depth < 0:
+            return False
+    return not depth
 
 
 def _verbatim(value: str) -> str:

@@ -39,9 +39,9 @@ _INHERITED = frozenset(
 _PARENTS = frozenset(("proceedings", "book", "collection", "periodical", "booklet", "reference"))
 _SETTINGS = frozenset(("ieeetranbstctl", "control", "set", "xdata"))
 """Entries that configure a style or a program and describe no work."""
-_VERBATIM = frozenset(
-    ("url", "doi", "file", "eprint", "isbn", "issn", "pmid", "pmcid", "pdf", "biburl", "link", "citewell-ids")
-)
+_VERBATIM = frozenset(("url", "doi", "eprint", "isbn", "issn", "pmid", "pmcid", "biburl", "link", "citewell-ids"))
+_PATH = re.compile(r"file|pdf|local-?(?:url|file)|attachments?|bdsk-[\w-]+")
+"""Fields with paths and data of reference managers, in which a backslash is one."""
 _NUMBERED = frozenset(("techreport", "report", "patent", "standard", "manual"))
 _TAKEN = frozenset(("title", "subtitle", "author", "abstract", "keywords", "year", "date", "month", "day", "citewell-ids"))
 _CONSUMED = frozenset(("doi", "pmid", "pmcid", "eprint", "archiveprefix", "eprinttype"))
@@ -177,6 +177,11 @@ def _ids(entry: Entry, values: dict[str, str]) -> list[str]:
     return unique([*one_per_scheme(ids), *(recognise(each) or each for each in map(text, own))])
 
 
+def is_path(name: str) -> bool:
+    """Whether a field has a path or other data of a program, which are kept as they are."""
+    return bool(_PATH.fullmatch(name))
+
+
 def _date(values: dict[str, str]) -> str:
     """The ISO date of an entry, as exact as its fields."""
     if iso_date := date(to_text(values.get("date", ""))):
@@ -206,7 +211,7 @@ def _extra(entry: Entry, values: dict[str, str], venue_field: str, paper: Paper)
             name in schemes or (name in ("eprint", "archiveprefix", "eprinttype") and "arxiv" in schemes)
         ):
             continue
-        content = value if name in _VERBATIM else to_text(value)
+        content = text(value) if is_path(name) else value if name in _VERBATIM else to_text(value)
         if name == "pages":
             content = _DASH.sub("-", content)
         elif name == "number" and entry.type not in _NUMBERED:

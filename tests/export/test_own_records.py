@@ -83,3 +83,17 @@ def test_an_entry_without_a_key(tmp_path: Path) -> None:
     library = added(tmp_path, first=first, second=second)
     assert exported(library, "bibtex") == first + second
     assert "@article{anonymousboats,\n  title = {Boats}" in exported(library, "bibtex", merged=True)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        r"file = {:C\:\\Users\\me\\a_b {1}.pdf:PDF}",
+        r"file = {a%20b.pdf;~/c$.pdf}",
+        "bdsk-file-1 = {YnBsaXN0MDDSAQ==}",
+        r"local-url = {file://a\_b}",
+    ],
+)
+def test_paths_stay_in_what_citewell_writes(field: str, tmp_path: Path) -> None:
+    library = added(tmp_path, file=f"@misc{{a,\n  title = {{Boats}},\n  {field}\n}}\n")
+    assert f"  {field}\n" in exported(library, "bibtex", merged=True)
