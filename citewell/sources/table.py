@@ -25,6 +25,7 @@ NAME = "table"
 PRIORITY = -10
 """Any reader with a more specific header comes first, also one of another package without a priority."""
 
+_NOT_IN_NAME = re.compile(r"[^\w.:+-]+")
 _EMPTY = frozenset(("nan", "none", "null", "n/a", "<na>", "-"))
 _DOI = re.compile(r"\b10\.\d{4,9}/[^\s;,|\"]+")
 _CITED = re.compile(
@@ -95,7 +96,9 @@ def _others(columns: Header) -> dict[int, str]:
     """The columns that have no field of their own, with the names of their further fields."""
     known = {number for meaning, numbers in columns.columns().items() if meaning in _TAKEN for number in numbers}
     fields = (
-        (number, text(name).lower().replace(" ", "-")) for number, name in enumerate(columns.names) if number not in known
+        (number, _NOT_IN_NAME.sub("-", text(name).lower()).strip("-"))
+        for number, name in enumerate(columns.names)
+        if number not in known
     )
     return {number: field for number, field in fields if field}
 
