@@ -11,7 +11,8 @@ import re
 from urllib.parse import unquote
 
 _DAMAGE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_DOI = re.compile(r"10\.\d{4,9}/\S+", re.ASCII)
+_DOI = re.compile(r"10\.\d{4,9}/(?:(?!\\n)\S)+", re.ASCII)
+"""Mendeley writes ``\\n`` between two links."""
 _ARXIV = re.compile(r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?", re.ASCII | re.IGNORECASE)
 _VERSION = re.compile(r"v\d+$", re.ASCII)
 _ACL = re.compile(r"[A-Z]\d{2}-\d{4}|\d{4}\.[a-z0-9]+-[a-z0-9]+\.\d+", re.ASCII | re.IGNORECASE)
@@ -30,6 +31,7 @@ _URLS = (
     (re.compile(r"(?:https?://)?(?:www\.)?aclweb\.org/anthology/(?:.+/)?([^/]+?)(?:/|\.pdf)?", re.IGNORECASE), "acl"),
     (re.compile(r"(?:https?://)?(?:api\.)?openalex\.org/(?:works/)?(W\d+)", re.IGNORECASE), "openalex"),
     (re.compile(r"(?:https?://)?(?:www\.)?semanticscholar\.org/paper/(?:[^/]+/)?([0-9a-f]{40})", re.IGNORECASE), "s2"),
+    (re.compile(r"https?://(?:www\.)?scopus\.com/\S*[?&]eid=(2-s2\.0-\d+)(?:&\S*)?", re.IGNORECASE), "scopus"),
 )
 
 _PREFIXES = {
@@ -79,6 +81,8 @@ def canonical(scheme: str, value: str) -> str | None:
             return f"pmcid:{int(value)}" if _DIGITS.fullmatch(value) and len(value) < 19 else None
         case "s2":
             return f"s2:{value.lower()}" if _S2.fullmatch(value) else None
+        case "scopus":
+            return f"scopus:{value.lower()}"
         case "dblp":
             return f"dblp:{value}" if "/" in value and not _DAMAGE.search(value) else None
     return None

@@ -12,6 +12,7 @@ from citewell.export.kinds import kind
 from citewell.export.latex import escaped
 from citewell.export.naming import Citekeys, date_parts
 from citewell.papers import Paper
+from citewell.sources.bibtex import is_path
 
 _UPPER_INSIDE = re.compile(r"\S[^\W\d_]*[A-Z]|[A-Z]\S*[A-Z]")
 _FIELD_NAME = re.compile(r"[a-z][\w.:+-]*")
@@ -32,7 +33,10 @@ _TYPES = frozenset(
         "mastersthesis",
     }
     | {"misc", "online", "patent", "periodical", "phdthesis", "proceedings", "report", "techreport", "thesis", "unpublished"}
+    | {"mvbook", "mvcollection", "mvproceedings", "mvreference", "reference", "bookinbook", "inreference"}
+    | {"suppbook", "suppcollection", "suppperiodical"}
 )
+"""Types that are written as the source has them; the last two lines have those of BibLaTeX that no other format has."""
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "organization", "howpublished")
 """Fields that the reader uses for the venue; the first one present wins."""
 _VENUE = {
@@ -42,7 +46,17 @@ _VENUE = {
     "conference": "booktitle",
     "incollection": "booktitle",
     "inbook": "booktitle",
+    "bookinbook": "booktitle",
+    "inreference": "booktitle",
+    "suppbook": "booktitle",
+    "suppcollection": "booktitle",
+    "suppperiodical": "journal",
     "book": "publisher",
+    "mvbook": "publisher",
+    "mvcollection": "publisher",
+    "mvproceedings": "publisher",
+    "mvreference": "publisher",
+    "reference": "publisher",
     "proceedings": "publisher",
     "collection": "publisher",
     "phdthesis": "school",
@@ -144,9 +158,21 @@ def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _value(field: str, value: str) -> str:
+    if is_path(field) and _is_balanced(value):
+        return value
     if field in _VERBATIM:
         return _verbatim(value)
     return escaped(value).replace("-", "--") if field == "pages" else escaped(value)
+
+
+def _is_balanced(value: str) -> bool:
+    """Whether the braces of `value` can stand in braces."""
+    depth = 0
+    for character in value:
+        depth += (character == "{") - (character == "}")
+        if depth < 0:
+            return False
+    return not depth
 
 
 def _verbatim(value: str) -> str:

@@ -27,14 +27,16 @@ def date_parts(paper: Paper) -> list[int]:
 class Citekeys:
     """Gives each paper a unique key: its own if it has one, else one like ``vaswani2017attention``."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = (), reserved: Iterable[str] = ()) -> None:
+        """`taken` keys are in use; `reserved` ones are those of papers to come, which no other paper gets."""
         # BibTeX treats keys that differ only in case as equal.
         self._times: dict[str, int] = {key.lower(): 0 for key in taken}
+        self._reserved = {key.lower() for key in reserved}
 
     def key(self, paper: Paper) -> str:
-        base = _NOT_IN_KEY.sub("", paper.extra.get("citekey", "")) or _new_key(paper)
-        key = base
-        while key.lower() in self._times:
+        own = _NOT_IN_KEY.sub("", paper.extra.get("citekey", ""))
+        key = base = own or _new_key(paper)
+        while key.lower() in self._times or (key.lower() in self._reserved and key != own):
             self._times[base.lower()] = times = self._times.get(base.lower(), 0) + 1
             key = f"{base}{_letters(times)}"
         self._times[key.lower()] = 0

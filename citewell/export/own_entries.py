@@ -31,14 +31,23 @@ def export(library: Library, format: str, out: TextIO, nums: Sequence[int] | Non
 
     `merged`: write every paper from what the library knows of it, and no record as its file has it.
     """
-    if merged or format not in _READERS:
-        FORMATS[format].write(map(public, _papers(library, nums)) if format != "jsonl" else _papers(library, nums), out)
+    if format not in _READERS:
+        FORMATS[format].write(_papers(library, nums), out)
+        return []
+    if merged:
+        FORMATS[format].write(map(public, _papers(library, nums)), out, Citekeys(reserved=_own_keys(library)))
         return []
     return _Writer(library, format, out).write(nums)
 
 
 def _papers(library: Library, nums: Sequence[int] | None) -> Iterator[Paper]:
     return library.store.each() if nums is None else (library.store.whole(num) for num in nums)
+
+
+def _own_keys(library: Library) -> Iterator[str]:
+    """The citation keys that papers have in their sources."""
+    for (name,) in library.store.db.execute("SELECT key FROM ids WHERE key >= 'key=' AND key < 'key>'"):
+        yield name.removeprefix("key=")
 
 
 def own_entry(library: Library, num: int) -> str:
@@ -82,9 +91,11 @@ class _Writer:
         for source in self._sources():
             self._put("" if self._ends_line else "\n")
             for statement in statements.of_source(self._library.store.db, source.num):
+                if not statement.text:  # a record of PubMed, which is read with RIS but is none
+                    continue
                 described.add(statement.paper)
                 gone = statement.reading != source.complete
-                self._put("" if gone else statement.lead)
+                self._put(statement.lead if not gone else "" if self._ends_line else "\n\n")
                 self._put_entry(statement)
                 self._put("\n\n" if gone else "")
             self._put(source.remainder)
@@ -135,11 +146,14 @@ class _Writer:
         if self._format == "bibtex" and not statement.supplement:
             begin, end = key_span(text)
             key = text[begin:end]
+            if not key:
+                self._put(text)
+                return
             source, paper = self._written.setdefault(key.lower(), (statement.source, statement.paper))
             if source != statement.source:
                 if paper == statement.paper:
                     return  # another file describes the same paper under the same key
-                new = Citekeys(self._written).key(Paper(extra={"citekey": key}))
+                new = Citekeys(self._written, _own_keys(self._library)).key(Paper(extra={"citekey": key}))
                 self._written[new.lower()] = (statement.source, statement.paper)
                 self._notes.append(f"two papers have the key {key}; the second is written as {new}")
                 text = text[:begin] + new + text[end:]
@@ -164,7 +178,7 @@ class _Writer:
         papers = (public(self._library.store.whole(num)) for num in nums)
         for first in papers:
             self._put("\n" if not self._ends_line else "")
-            FORMATS[self._format].write(chain([first], papers), self._out, Citekeys(self._written))
+            FORMATS[self._format].write(chain([first], papers), self._out, Citekeys(self._written, _own_keys(self._library)))
 
 
 def _numbers(library: Library) -> list[int]:

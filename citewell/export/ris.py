@@ -1,4 +1,7 @@
-"""RIS: one tag per line and records from ``TY`` to ``ER``, for reference managers."""
+"""RIS: one tag per line and records from ``TY`` to ``ER``, for reference managers.
+
+What RIS has no tag for is in ``U1``, the first field for the user's own purposes, under a name of ours.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TextIO
 from citewell.export.kinds import kind
 from citewell.export.naming import Citekeys, date_parts
 from citewell.papers import Paper
+from citewell.sources.ris import is_further_tag
 from citewell.text.ris_names import write_name
 
 _TAGS = {
@@ -26,6 +30,7 @@ _TAGS = {
     "shorttitle": "ST",
 }
 _PEOPLE = {"editor": "A2", "collection-editor": "A3", "translator": "A4"}
+_WRITTEN = frozenset(("type", "citekey", "pages", "url", *_TAGS))
 _NAMES = frozenset(("AU", "U1", *_PEOPLE.values()))
 _TYPE = re.compile(r"[A-Z]{3,8}")
 _RANGE = re.compile(r"([^-]+)-([^-]+)")
@@ -51,7 +56,7 @@ def _tags(paper: Paper, keys: Citekeys) -> Iterator[tuple[str, str]]:
     yield from (("AU", write_name(name)) for name in paper.authors)
     yield "PY", str(paper.year or "")
     yield "DA", "/".join(f"{part:02d}" for part in date_parts(paper)) if len(paper.date) > 4 else ""
-    yield "JF" if entry_type == "JOUR" else "T2", paper.venue
+    yield "JF" if entry_type == "JOUR" or not paper.title else "T2", paper.venue  # T2 would be read as the title
     yield "AB", paper.abstract
     yield from (("KW", keyword) for keyword in paper.keywords)
     for name, tag in _TAGS.items():
@@ -64,6 +69,9 @@ def _tags(paper: Paper, keys: Citekeys) -> Iterator[tuple[str, str]]:
     yield from zip(("SP", "EP"), first_last.groups() if first_last else (pages,), strict=False)
     yield "UR", paper.extra.get("url", "")
     yield from _identified(paper.ids)
+    for name, value in paper.extra.items():
+        if name not in _WRITTEN:
+            yield (name.upper(), value) if is_further_tag(name) else ("U1", f"citewell-field: {name}: {value}")
 
 
 def _identified(ids: Iterable[str]) -> Iterator[tuple[str, str]]:

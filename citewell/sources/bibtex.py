@@ -15,7 +15,7 @@ from citewell.papers import Name, Paper, Problem, Remainder, Verbatim
 from citewell.sources import ris
 from citewell.sources.bibtex_entries import Entry, entries
 from citewell.sources.bibtex_names import PEOPLE, people
-from citewell.sources.clean import date, day, listed_keywords, text, unique, untagged, year
+from citewell.sources.clean import date, day, listed_keywords, one_per_scheme, text, unique, untagged, year
 from citewell.sources.first_line import kind
 from citewell.sources.latex import to_text, verbatim
 from citewell.sources.plain_text import beginning
@@ -28,7 +28,7 @@ _MAX_WAITING = 32 * 1024 * 1024
 """The maximum number of characters in entries that wait for their ``crossref`` or may be the target of one."""
 _ENTRY = re.compile(
     r"^[ \t]*@[ \t]*(?:[a-z][\w-]*\s*\{\s*[^\s,{}=]*\s*[,}]|string\s*[{(]|(?:comment|preamble)\s*\{"
-    r"|(?:article|book|inbook|incollection|inproceedings|misc|\w*thesis|proceedings|techreport|manual|unpublished)\s*\()",
+    r"|(?:article|book|inbook|incollection|inproceedings|misc|\w*thesis|proceedings|techreport|manual|unpublished)\s*[({])",
     re.IGNORECASE | re.MULTILINE,
 )
 _VENUES = ("journal", "journaltitle", "booktitle", "publisher", "school", "institution", "organization", "howpublished")
@@ -39,9 +39,9 @@ _INHERITED = frozenset(
 _PARENTS = frozenset(("proceedings", "book", "collection", "periodical", "booklet", "reference"))
 _SETTINGS = frozenset(("ieeetranbstctl", "control", "set", "xdata"))
 """Entries that configure a style or a program and describe no work."""
-_VERBATIM = frozenset(
-    ("url", "doi", "file", "eprint", "isbn", "issn", "pmid", "pmcid", "pdf", "biburl", "link", "citewell-ids")
-)
+_VERBATIM = frozenset(("url", "doi", "eprint", "isbn", "issn", "pmid", "pmcid", "biburl", "link", "citewell-ids"))
+_PATH = re.compile(r"file|pdf|local-?(?:url|file)|attachments?|bdsk-[\w-]+")
+"""Fields with paths and data of reference managers, in which a backslash is one."""
 _NUMBERED = frozenset(("techreport", "report", "patent", "standard", "manual"))
 _TAKEN = frozenset(("title", "subtitle", "author", "abstract", "keywords", "year", "date", "month", "day", "citewell-ids"))
 _CONSUMED = frozenset(("doi", "pmid", "pmcid", "eprint", "archiveprefix", "eprinttype"))
@@ -173,12 +173,13 @@ def _ids(entry: Entry, values: dict[str, str]) -> list[str]:
             ids.append(canonical("arxiv", mention[1]))
     if (volume := get("volume", "")).startswith("abs/"):
         ids.append(canonical("arxiv", volume.removeprefix("abs/").strip()))
-    first: dict[str, str] = {}
-    for each in ids:
-        if each:
-            first.setdefault(each.partition(":")[0], each)
     own = (unquote(each) for each in get("citewell-ids", "").split())
-    return unique([*first.values(), *(recognise(each) or each for each in map(text, own))])
+    return unique([*one_per_scheme(ids), *(recognise(each) or each for each in map(text, own))])
+
+
+def is_path(name: str) -> bool:
+    """Whether a field has a path or other data of a program, which are kept as they are."""
+    return bool(_PATH.fullmatch(name))
 
 
 def _date(values: dict[str, str]) -> str:
@@ -210,7 +211,7 @@ def _extra(entry: Entry, values: dict[str, str], venue_field: str, paper: Paper)
             name in schemes or (name in ("eprint", "archiveprefix", "eprinttype") and "arxiv" in schemes)
         ):
             continue
-        content = value if name in _VERBATIM else to_text(value)
+        content = text(value) if is_path(name) else value if name in _VERBATIM else to_text(value)
         if name == "pages":
             content = _DASH.sub("-", content)
         elif name == "number" and entry.type not in _NUMBERED:

@@ -29,7 +29,9 @@ MONTHS = frozenset(name[:3].lower() for name in _MONTHS)
 _GAP = r"\s*(?:%[^\n]*\n\s*)*"
 _START = re.compile(r"@(?<![\w.]@)[ \t]*([A-Za-z][\w-]*)\s*([{(])")
 _NEXT = re.compile(r"\n[ \t]*@")
-_KEY = re.compile(rf"{_GAP}([^\s,{{}}=]*){_GAP}")
+_IN_KEY = r"[^\s,{}=\"#%]++"
+_KEY = re.compile(rf"{_GAP}({_IN_KEY}(?:[ \t]++{_IN_KEY})*+(?=\s*,)|[^\s,{{}}=]*){_GAP}")
+"""A key; Scopus writes some with spaces, as in ``De La Cruz2019``."""
 _FIELD = re.compile(rf"{_GAP}([^\s=,{{}}()\"#%]+){_GAP}={_GAP}")
 _PLAIN_FIELD = re.compile(rf"{_FIELD.pattern}(?:\{{([^{{}}]*)\}}|(\d+)|\"([^\"{{}}]*)\"){_GAP},")
 _AFTER = re.compile(rf"{_GAP}([,#}})]?){_GAP}")
@@ -50,6 +52,7 @@ class Entry:
 
     type: str
     key: str
+    """Empty if the entry has none, as in some files of JabRef and of web sites."""
     fields: dict[str, str]
     line: int
     text: str = ""
@@ -181,10 +184,9 @@ class _Scanner:
         match self._text[at : at + 1]:
             case "":
                 raise _CutOffError
-            case "=":
-                raise _BadEntryError("no key")
-            case "," if not name:
-                raise _BadEntryError("no key")
+            case "=" if name:
+                fields, end = self._fields(key.start(1), closer)
+                return Entry(kind, "", fields, self._line), end
             case ",":
                 fields, end = self._fields(at + 1, closer)
                 return Entry(kind, name, fields, self._line), end
@@ -336,10 +338,12 @@ def _after(fields: dict[str, str]) -> str:
 
 
 def key_span(text: str) -> tuple[int, int]:
-    """Where the key of an entry is in its text."""
+    """Where the key of an entry is in its text; nothing for an entry without one."""
     start = _START.search(text)
     key = _KEY.match(text, start.end()) if start else None
-    return key.span(1) if key else (0, 0)
+    if key is None:
+        return 0, 0
+    return key.span(1) if text[key.end() : key.end() + 1] != "=" else (key.start(1), key.start(1))
 
 
 def words(text: str) -> set[str]:

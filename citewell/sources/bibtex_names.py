@@ -19,7 +19,9 @@ _BRACES = re.compile(r"[{}]")
 _BRACE_OR_AND = re.compile(r"[{}]|(?<!\S)and(?!\S)", re.IGNORECASE)
 _BRACE_OR_COMMA = re.compile(r"[{},]")
 _BRACE_OR_SEMICOLON = re.compile(r"[{}]|;(?=\s)")
-_BRACE_OR_SPACE = re.compile(r"[{}]|[\s~]+")
+_SPACE = re.compile(r"(?:\s|(?<!\\)~|\\(?=\s))+")
+r"""What separates the words of a name: spaces and ties, but not the tilde of ``Mu\~noz``."""
+_BRACE_OR_SPACE = re.compile(rf"[{{}}]|{_SPACE.pattern}")
 _PART = re.compile(r"\s*(?:given|prefix|family|suffix)(?:-i)?\s*=", re.IGNORECASE)
 _UPPERCASE = re.compile(r"\\uppercase\s*(?:\{(\w)\}|(\w))")
 _INITIALS = re.compile(r"\s*(?:[^\W\d_]\.?[ ~-]?){1,4}\s*")
@@ -57,7 +59,7 @@ def _listed(value: str) -> list[str]:
     if len(listed) > 1:
         return listed
     if ";" in value and len(by_semicolon := _split(value, _BRACE_OR_SEMICOLON)) > 1:
-        return by_semicolon
+        return [*by_semicolon[:-1], by_semicolon[-1].rstrip("; ")]
     parts = value.split(",")
     if braced or len(parts) < 3 or _PART.match(value):
         return listed
@@ -99,11 +101,10 @@ def _name(source: str) -> Name:
 
 def _given_first(source: str) -> Name:
     """``First von Last``."""
-    words = _words(source)
-    texts = [cleaned(_text(word)) for word in words]
-    if any("," in text for text in texts):  # braces protect the commas of an organisation: {Boats, Inc.} and {Sons, Ltd.}
+    words = [(text, word) for word in _words(source) if (text := cleaned(_text(word)))]
+    if any("," in text for text, _ in words):  # braces protect the commas of an organisation: {Boats, Inc.} and {Sons, Ltd.}
         return literal(_text(source))
-    return arranged(texts, [_is_lower(word) for word in words])
+    return arranged([text for text, _ in words], [_is_lower(word) for _, word in words])
 
 
 def _family_first(source: str, given: str, suffix: str) -> Name:
@@ -138,7 +139,8 @@ def _text(source: str) -> str:
 
 
 def _words(source: str) -> list[str]:
-    return [word for word in _split(source, _BRACE_OR_SPACE) if word] if "{" in source else source.replace("~", " ").split()
+    words = _split(source, _BRACE_OR_SPACE) if "{" in source else _SPACE.split(source)
+    return [word for word in words if word]
 
 
 def _is_lower(word: str) -> bool:

@@ -104,6 +104,15 @@ def unique(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, values)))
 
 
+def one_per_scheme(ids: Iterable[str | None]) -> list[str]:
+    """The first identifier of each scheme: a record names its own first, and a link may lead to another paper."""
+    first: dict[str, str] = {}
+    for each in ids:
+        if each:
+            first.setdefault(each.partition(":")[0], each)
+    return list(first.values())
+
+
 def listed_keywords(line: str) -> list[str]:
     """Keywords on one line, separated by semicolons or else by commas."""
     return unique(part.strip() for part in line.split(";" if ";" in line else ","))

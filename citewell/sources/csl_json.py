@@ -20,6 +20,7 @@ from citewell.sources.clean import (
     day,
     listed_keywords,
     mapping,
+    one_per_scheme,
     sequence,
     strings,
     text,
@@ -130,7 +131,7 @@ def _ids(record: Json) -> list[str]:
     ids += [canonical("pmid", text(record.get("PMID"))), canonical("pmcid", text(record.get("PMCID")))]
     ids.append(recognise(text(record.get("URL"))))
     own = mapping(record.get("custom")).get("citewell-ids")
-    return unique([*(each or "" for each in ids), *(recognise(each) or each for each in strings(own))])
+    return unique([*one_per_scheme(ids), *(recognise(each) or each for each in strings(own))])
 
 
 def _keywords(record: Json) -> list[str]:

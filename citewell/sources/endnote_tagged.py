@@ -1,7 +1,7 @@
 """EndNote's tagged format (``.enw``), which Google Scholar and many publishers offer, and its ancestor ``refer``.
 
 Each field begins with a percent sign and one character; a line without one continues the field. A record begins with ``%0``,
-its type. In files without types, an empty line ends a record.
+its type. In files without types, an empty line ends a record; also in those of Digital Commons, whose types follow the titles.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Name, Paper, Problem
-from citewell.sources.clean import date, listed_keywords, text, unique, untagged, year
+from citewell.sources.clean import date, listed_keywords, one_per_scheme, text, unique, untagged, year
 from citewell.sources.first_line import Kind, kind
 from citewell.sources.plain_text import lines
 from citewell.sources.source import Source
@@ -63,7 +63,7 @@ class _Record:
 
     line: int
     typed: bool
-    """Whether it begins with its type, so that an empty line does not end it."""
+    """Whether it begins with its type, so that an empty line does not end it, and another type does."""
     values: dict[str, list[list[str]]] = field(default_factory=dict)
     last: list[str] = field(default_factory=list)
     size: int = 0
@@ -94,7 +94,8 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
                 yield record
                 record = None
             continue
-        if tag == "0" or (record is None and tag and not skipping):
+        is_first = record is None or record.typed or "0" in record.values
+        if (tag == "0" and is_first) or (record is None and tag and not skipping):
             if record:
                 yield record
             record, skipping = _Record(number, tag == "0"), False
@@ -158,7 +159,7 @@ def _ids(texts: _Texts) -> list[str]:
     if _PUBMED.search(texts.first("~") + texts.first("W")):
         ids += [canonical("pmid", each) for each in texts.all("M")]
     ids += [recognise(link) for each in texts.all("U") for link in each.split()]
-    return unique(each or "" for each in ids)
+    return one_per_scheme(ids)
 
 
 def _extra(texts: _Texts) -> dict[str, str]:

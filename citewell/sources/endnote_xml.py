@@ -110,4 +110,4 @@ def _ids(record: _Element) -> list[str]:
         ids.append(canonical("pmid", accession))
     ids.append(canonical("pmcid", text_at(record, "custom2")) if text_at(record, "custom2").upper().startswith("PMC") else None)
     ids += [recognise(link) for url in texts(record.iterfind("urls//url")) for link in url.split()]
-    return clean.unique(each or "" for each in ids)
+    return clean.one_per_scheme(ids)

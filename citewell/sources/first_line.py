@@ -29,7 +29,7 @@ class Kind(Enum):
 _TAGGED = re.compile(r"FN [^\n]+\nVR |PT [A-Z]\n(?:AU|CA|GP|BE|TI) ")
 _TYPED = re.compile(r"%0 {1,4}[A-Z]")
 _UNTYPED = re.compile(r"%[A-Z] \S")
-_FIELDS = (re.compile(r"^%T \S", re.MULTILINE), re.compile(r"^%[AED] \S", re.MULTILINE))
+_FIELDS = (re.compile(r"^%T \S", re.MULTILINE), re.compile(r"^%[0AED] \S", re.MULTILINE))
 _CFF = re.compile(r"^cff-version[ \t]*:", re.MULTILINE)
 _CFF_BEFORE = re.compile(r"(?:---|[a-z-]+[ \t]*:|#)")
 _WEB_OF_SCIENCE_TAGS = frozenset(("PT", "AU", "TI", "SO"))

@@ -104,7 +104,7 @@ def _ids(record: _Element) -> list[str]:
         value, kind = text(each), each.get("type", "").lower()
         ids.append(canonical(_SCHEMES[kind], value) if kind in _SCHEMES else recognise(value))
     ids += [recognise(text(each)) for each in record.iterfind("{*}location/{*}url")]
-    return clean.unique(each or "" for each in ids)
+    return clean.one_per_scheme(ids)
 
 
 def _numbers(record: _Element, host: _Element | None) -> dict[str, str]:

@@ -19,6 +19,9 @@ _INITIALS = re.compile(r"(?:[^\W\d_a-z]\.?[- ]?){1,4}")
 _SHORT = re.compile(r"(\S.*?) ((?:[^\W\d_a-z]\.?-?){1,3})", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _OTHERS = frozenset(("et al", "et al.", "others", "...", "and others"))
+_JOINT = re.compile(
+    r"(?<=[^\W\d_A-Z])(?<!\bMc)(?<!\bMac)(?<!\bDe)(?<!\bDi)(?<!\bDu)(?<!\bLa)(?<!\bLe)(?<!\bVan)(?<!\bFitz)(?=[A-Z])|(?<=[A-Z]\.)(?=[A-Z][a-z])"
+)
 _NUMBER = re.compile(r"\s*\(\d+\)$")
 
 
@@ -32,6 +35,11 @@ def listed_names(value: str) -> list[Name]:
     else:
         parts = _by_words(value)
     return [name for part in parts if any(name := _name(part))]
+
+
+def separated(value: str) -> str:
+    """`value` with semicolons between the names, which Springer writes without a space: ``Ada BergBo Lund``."""
+    return _JOINT.sub("; ", value)
 
 
 def _by_words(value: str) -> list[str]:

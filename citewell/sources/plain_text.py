@@ -45,6 +45,16 @@ def lines(source: Source) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
+def exact_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """The numbered lines of a file with their ends, as it has them; a file of an old Mac has newlines instead."""
+    number = 0
+    for chunk in chunks(source, exact=True):
+        pieces = chunk.split("\n")
+        for line in [*(f"{piece}\n" for piece in pieces[:-1]), *filter(None, pieces[-1:])]:
+            number += 1
+            yield number, line
+
+
 def beginning(head: bytes) -> str:
     """The text of the first bytes of a file."""
     return _newlines(head.decode("utf-16", "replace")) if head.startswith(_UTF16_MARKS) else _decoded(head)

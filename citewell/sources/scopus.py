@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from citewell.identifiers import canonical, recognise
 from citewell.papers import Paper, Problem, Reference
-from citewell.sources.clean import listed_keywords, unique, untagged, year
+from citewell.sources.clean import listed_keywords, one_per_scheme, untagged, year
 from citewell.sources.first_line import Kind, kind
 from citewell.sources.name_lists import listed_names
 from citewell.sources.source import Source
@@ -77,7 +77,7 @@ def _paper(cells: dict[str, str]) -> Paper:
         authors=listed_names(get("authorfullnames", "") or get("authors", "")),
         year=year(get("year", "")),
         venue=get("sourcetitle", "") or get("conferencename", ""),
-        ids=unique([*(each or "" for each in ids), f"scopus:{eid}" if eid else ""]),
+        ids=one_per_scheme([*ids, f"scopus:{eid}" if eid else ""]),
         keywords=listed_keywords(listed),
         references=[cited for each in get("references", "").split(";") if (cited := reference(each.strip()))],
         extra={name: value for name, value in extra.items() if value},

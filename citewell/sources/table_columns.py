@@ -15,13 +15,13 @@ _SEPARATOR_LINE = re.compile(r"\"?sep=([\t,;|])\"?")
 _NOT_WORD = re.compile(r"[\W_]+")
 
 _NAMES = {
-    "title": "title articletitle papertitle documenttitle worktitle primarytitle fulltitle titleofpaper titre titel titulo"
-    " titolo ti t1",
+    "title": "title articletitle papertitle itemtitle documenttitle worktitle primarytitle fulltitle titleofpaper titre titel"
+    " titulo titolo ti t1",
     "authors": "authors author authorfullnames authornames authorname authorlist authorss creators creator auteurs auteur"
     " autoren autor autores autori autore au af",
     "year": "year publicationyear pubyear yearofpublication yearpublished publishedyear jahr annee ano anno py",
     "date": "date publicationdate pubdate datepublished publisheddate published coverdate issued issuedate datum fecha",
-    "doi": "doi dois digitalobjectidentifier doinumber doilink doiurl articledoi di",
+    "doi": "doi dois digitalobjectidentifier doinumber itemdoi doilink doiurl articledoi di",
     "abstract": "abstract abstracts abstractnote abstracttext summary resume resumen resumo zusammenfassung riassunto ab",
     "venue": "journal journals journaltitle journalname publicationtitle publicationname sourcetitle source venue booktitle"
     " containertitle publication journalbook journalconference conferencejournal secondarytitle publishedin periodical"
@@ -33,8 +33,8 @@ _NAMES = {
     "pmcid": "pmcid pmc pubmedcentralid",
     "arxiv": "arxiv arxivid arxivnumber eprint",
     "url": "url urls link links articleurl articlelink doiurl pdflink web website fulltexturl",
-    "volume": "volume vol band vl",
-    "issue": "issue number issuenumber heft numero",
+    "volume": "volume vol journalvolume band vl",
+    "issue": "issue number issuenumber journalissue heft numero",
     "pages": "pages page pagerange pagenumbers seiten paginas",
     "first page": "startpage pagestart beginningpage firstpage spage frompage bp",
     "last page": "endpage pageend endingpage lastpage epage topage ep",
@@ -43,7 +43,7 @@ _NAMES = {
     "issn": "issn eissn issns sn",
     "isbn": "isbn isbns bn",
     "language": "language lang languageoforiginaldocument sprache langue idioma",
-    "type": "type itemtype documenttype publicationtype referencetype doctype entrytype worktype reftype",
+    "type": "type itemtype documenttype publicationtype contenttype referencetype doctype entrytype worktype reftype",
     "citekey": "citekey citationkey bibtexkey bibkey",
     "note": "note notes extra comments comment",
     "references": "references citedreferences cr",

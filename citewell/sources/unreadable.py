@@ -12,7 +12,7 @@ from pathlib import Path
 
 from citewell.sources.plain_text import beginning
 
-UNKNOWN = "no format that citewell reads"
+UNKNOWN = "no format that citewell reads: export the references as RIS, BibTeX, CSL-JSON or CSV with column names"
 _DOI = "add its DOI instead: citewell add 10.1000/182"
 _ENDNOTE = "an EndNote library: in EndNote, choose File > Export, with the output style RefMan (RIS) Export, and add that file"
 _MENDELEY = "Mendeley's database: in Mendeley, select all references, choose File > Export > BibTeX, and add that file"
@@ -88,6 +88,27 @@ _TABLES = (
     (frozenset(("books", "authors", "publishers")), "Calibre's database: in Calibre, create a catalogue in the format BibTeX"),
 )
 """The tables by which databases of other programs are recognised."""
+_TEXTS = (
+    (re.compile(r"<\d+>\s*\n"), "Ovid's own text format: in Ovid, export the references again, with the format RIS"),
+    (re.compile(r"RT [A-Z][A-Za-z ]+\n(?:SR|ID|A1|T1) "), "RefWorks' tagged format: in RefWorks, export the references as RIS"),
+    (re.compile(r"--[A-Z]{2}-- "), "Biblioscape's tagged format: in Biblioscape, export the references as RIS"),
+    (
+        re.compile(r"(?:[A-Z][A-Z0-9]  - .*\n+)*(?:TI|T1|AU|A1|JF|JO)  - "),
+        "RIS without the first line of its records, such as 'TY  - JOUR': export it again, or add these lines",
+    ),
+    (
+        re.compile(r"Template-type: ", re.IGNORECASE),
+        "RePEc's own format: on its web site, export RIS or BibTeX",
+    ),
+)
+"""Texts of other programs, by how they begin."""
+_ROOTS = {
+    "Sources": "Word's list of sources: import it into JabRef, choose File > Save library as, and add the .bib file",
+    "tellico": "a collection of Tellico: in Tellico, choose File > Export > Export to BibTeX, and add that file",
+}
+"""What XML with these roots is."""
+_XML_NAME = re.compile(r"[A-Za-z_][\w.-]*")
+_PUBLISH_OR_PERISH = re.compile(r"\"(?:cites_url|related_url|article_url)\"\s*:")
 _HTML = re.compile(r"<!doctype html|<html[\s>]", re.IGNORECASE)
 _JABREF_SQL = re.compile(r"jabref", re.IGNORECASE)
 
@@ -137,6 +158,10 @@ def _by_member(path: Path) -> str:
 def _by_text(start: str, head: bytes) -> str:
     if _HTML.match(start):
         return f"a web page: {_DOI}, or use the page's own export of the citation as RIS or BibTeX"
+    if known := next((message for begin, message in _TEXTS if begin.match(start)), ""):
+        return known
+    if start.startswith(("{", "[")) and _PUBLISH_OR_PERISH.search(start):
+        return "JSON of Publish or Perish: save the results as RIS, BibTeX or CSV, and add that file"
     if start.startswith(("{", "[")):
         return (
             "JSON of a shape that citewell does not know: export CSL-JSON, or write one object per line with title, authors,"
@@ -147,7 +172,11 @@ def _by_text(start: str, head: bytes) -> str:
     root, text = opening(head)
     if "bibtexml" in text[:2000]:
         return _JABREF
-    if root:
+    if "loc.gov/MARC21" in text[:2000]:
+        return "MARC XML: import it into Zotero, export it from there as RIS, and add that file"
+    if root in _ROOTS:
+        return _ROOTS[root]
+    if _XML_NAME.fullmatch(root):
         return f"XML of a kind that citewell does not know (its root is <{root[:40]}>): export the references as RIS or BibTeX"
     if "CREATE TABLE" in start and _JABREF_SQL.search(start):
         return _JABREF

@@ -125,15 +125,11 @@ def _paper(values: dict[str, list[str]]) -> Paper:
     listed = next((values[tag] for tag in _AUTHORS if values.get(tag)), [])
     published = iso_date(one("PY"), *one("PD").split()[:2]) if one("PY") else iso_date("", "")
     ids = [canonical("doi", one("DI", "D2")), canonical("pmid", one("PM"))]
-    accession = one("UT")
-    ids.append(f"wos:{accession.rpartition(':')[2]}" if accession.rpartition(":")[2] else None)
+    ids.append(_accession(one("UT")))
     return Paper(
         title=untagged(one("TI")),
         abstract=untagged(one("AB")),
-        authors=[
-            *_names(listed),
-            *(literal(text(each)) for each in (*values.get("CA", ()), *values.get("GP", ())) if text(each)),
-        ],
+        authors=[*_names(listed), *_groups([*values.get("CA", ()), *values.get("GP", ())])],
         year=year(one("PY")) or year(one("EA")),
         date=published if len(published) > 4 else "",
         venue=one("SO", "J9", "BS"),
@@ -145,8 +141,19 @@ def _paper(values: dict[str, list[str]]) -> Paper:
     )
 
 
+def _accession(value: str) -> str | None:
+    """The number of a record in its database: ``WOS:000123``, ``MEDLINE:123``, ``INSPEC:123``."""
+    database, _, number = value.rpartition(":")
+    if not number:
+        return None
+    if database.upper() == "MEDLINE":
+        return canonical("pmid", number)
+    return f"{'wos' if database.upper() in ('', 'ISI') else text(database).lower()}:{number}"
+
+
 def _names(values: Sequence[str]) -> list[Name]:
-    return [name for each in values if any(name := parse(text(each)))]
+    """The names in `values`; the exports of MEDLINE have all of them on one line."""
+    return [name for value in values for each in value.split(";") if any(name := parse(text(each)))]
 
 
 def _groups(values: Sequence[str]) -> list[Name]:
@@ -173,7 +180,7 @@ def _reference(cited: str) -> Reference | None:
 
 def _extra(values: dict[str, list[str]], first: str, last: str) -> dict[str, str]:
     extra = {name: text(" ".join(values.get(tag, ()))) for tag, name in _EXTRA.items()}
-    extra["pages"] = "-".join(filter(None, (first, last)))
+    extra["pages"] = "-".join(filter(None, (first, last))) or text(" ".join(values.get("PS", ())))
     for tag, listed in values.items():
         if tag not in _TAKEN and (name := text(tag).lower()):
             extra[name] = text(("; " if tag in _LISTS else " ").join(listed))

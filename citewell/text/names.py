@@ -22,6 +22,8 @@ _OLD_ROLES = {
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _PLAIN = re.compile(r"(?:[A-ZÀ-ÖØ-Þ][\w.'’-]*+ )++[A-ZÀ-ÖØ-Þ][\w'’-]*+")
 _JUNIOR = frozenset(("jr", "jr.", "sr", "sr.", "jnr", "jnr.", "snr", "snr."))
+_INITIALS = frozenset(("JR", "SR"))
+"""What in capitals and without a full stop is more often the initials of somebody: ``Peters, JR``."""
 _SUFFIXES = _JUNIOR | frozenset(("ii", "iii", "iv", "2nd", "3rd", "4th"))
 _ET_AL = frozenset(("et al", "et al.", "et. al", "et. al.", "others", "and others", "& others"))
 _COLLECTIVE = frozenset(
@@ -115,6 +117,8 @@ def arranged(words: Sequence[str], lower: Sequence[bool]) -> Name:
     suffix = ""
     if len(words) > 1 and (is_junior(words[-1]) or (len(words) > 2 and is_suffix(words[-1]))):
         suffix, words, lower = words[-1], words[:-1], lower[:-1]
+    elif len(words) > 2 and is_junior(words[-2]):  # A. B. Jr. Lund
+        suffix, words, lower = words[-2], [*words[:-2], words[-1]], [*lower[:-2], lower[-1]]
     begin, end = _particle_bounds(lower)
     return Name(" ".join(words[:begin]), " ".join(words[end:]), " ".join(words[begin:end]), suffix)
 
@@ -133,8 +137,8 @@ def is_suffix(word: str) -> bool:
 
 
 def is_junior(word: str) -> bool:
-    """Whether `word` is a suffix that cannot be the initials of somebody, as ``II`` can."""
-    return word.lower() in _JUNIOR
+    """Whether `word` is a suffix that cannot be the initials of somebody, as ``II`` and ``JR`` can."""
+    return word.lower() in _JUNIOR and word not in _INITIALS
 
 
 def is_collective(words: Sequence[str]) -> bool:
@@ -202,7 +206,7 @@ def _inverted(line: str) -> Name:
     parts = [part.strip() for part in line.split(",")]
     if is_collective(parts[0].split()) or "" in parts or len(parts) > 3:
         return literal(line)
-    if len(parts) == 2 and is_suffix(parts[1]):
+    if len(parts) == 2 and is_suffix(parts[1]) and parts[1] not in _INITIALS:
         return natural(parts[0])._replace(suffix=parts[1])
     if len(parts) == 3 and not (is_suffix(parts[1]) or is_suffix(parts[2])):
         return literal(line)

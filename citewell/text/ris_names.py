@@ -7,11 +7,15 @@ are joined by no-break spaces, and a narrow no-break space separates the particl
 
 from __future__ import annotations
 
+import re
+
 from citewell.papers import OTHERS, Name
 from citewell.text.names import cleaned, is_et_al, is_junior, literal, parse, person, split_particle
 
 _JOINED = "\u00a0"
 _AFTER_PARTICLE = "\u202f"
+_INITIALS_LAST = re.compile(r"([^\W\d_][^\s.]*(?: [^\s.]+)*) ((?:[^\W\d_a-z]\.[ -]?){1,4})")
+"""``Lund A.B.``, as Embase and Scopus write the names of authors and editors."""
 
 
 def read_name(value: str) -> Name:
@@ -23,7 +27,7 @@ def read_name(value: str) -> Name:
         return literal(value.replace(",,", ",", 1))
     parts = value.split(",")
     if len(parts) == 1:
-        return _family_name(value) if _is_joined(value) else parse(value)
+        return _family_name(value) if _is_joined(value) else _without_comma(value)
     if len(parts) == 2 and not parts[1].strip():
         return literal(parts[0])
     if len(parts) == 2 and is_junior(parts[1].strip()):
@@ -45,8 +49,13 @@ def write_name(name: Name) -> str:
     family = f"{name.particle} {name.family}" if name.particle else name.family
     after = (name.given, name.suffix) if name.suffix else (name.given,) if name.given else ()
     rest = "".join(f", {part}" for part in after)
-    usual = parse(family) == name if not rest else split_particle(family) == (name.particle, name.family)
+    usual = _without_comma(family) == name if not rest else split_particle(family) == (name.particle, name.family)
     return (family if usual else _joined(name)) + rest
+
+
+def _without_comma(value: str) -> Name:
+    short = _INITIALS_LAST.fullmatch(value)
+    return parse(f"{short[1]}, {short[2]}" if short else value)
 
 
 def _joined(name: Name) -> str:

@@ -9,6 +9,7 @@ from citewell.export import write
 from citewell.export.kinds import kind
 from citewell.export.naming import Citekeys
 from citewell.papers import Paper
+from citewell.sources import Source, ris
 from citewell.text.names import parse_all
 
 PAPER = Paper(
@@ -141,6 +142,33 @@ def test_citation_keys_are_unique_and_stable() -> None:
     ]
     many = Citekeys()
     assert len({many.key(doe) for _ in range(1000)}) == 1000
+
+
+def test_no_paper_gets_the_key_of_another() -> None:
+    """Where two papers have one key, the new one of the second is not that of a third."""
+    papers = [Paper(title=str(number), extra={"citekey": key}) for number, key in enumerate(("doe2020", "doe2020", "doe2020a"))]
+    keys = Citekeys(reserved=[paper.extra["citekey"] for paper in papers])
+    assert [*map(keys.key, papers)] == ["doe2020", "doe2020b", "doe2020a"]
+
+
+def test_every_field_comes_back_from_ris() -> None:
+    """Fields without a tag are in ``U1``; those that are tags, from another RIS file, keep them."""
+    paper = Paper(
+        title="Boats",
+        year=2001,
+        extra={"type": "JOUR", "citekey": "a", "bdsk-file-1": "YnBs=: b", "m3": "Review", "er": "x", "file": "C:\\a"},
+    )
+    with Source.of(exported("ris", paper)) as source:
+        again, _ = ris.read(source)
+    assert isinstance(again, Paper)
+    assert again.extra == paper.extra
+
+
+def test_types_of_biblatex_stay() -> None:
+    paper = Paper(title="Boats", venue="Collected works", extra={"type": "bookinbook"})
+    assert exported("bibtex", paper).startswith(
+        "@bookinbook{anonymousboats,\n  title = {Boats},\n  booktitle = {Collected works}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from citewell.library.store.intake import Intake
 from citewell.papers import Query
 from citewell.ranking.request import Request
 from citewell.retrieve.bm25 import BM25
+from citewell.sources.unreadable import UNKNOWN
 from tests.library.records import RecordedProgress
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -75,7 +76,7 @@ def test_a_folder_is_read_through(library: Library, tmp_path: Path) -> None:
     (tmp_path / "dump" / "empty.bib").write_text("")
     outcome = library.add([tmp_path / "dump"])
     assert (outcome.files, outcome.papers, outcome.skipped) == (4, 2, 2)
-    assert {problem.reason for problem in outcome.problems} == {"no format that citewell reads", "the file is empty"}
+    assert {problem.reason for problem in outcome.problems} == {UNKNOWN, "the file is empty"}
 
 
 def test_a_bad_line_costs_one_record(library: Library, tmp_path: Path) -> None:

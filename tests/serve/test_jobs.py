@@ -23,6 +23,7 @@ from citewell.library import Library
 from citewell.serve import schemas
 from citewell.serve.errors import ApiError
 from citewell.serve.jobs import Jobs
+from citewell.sources.unreadable import UNKNOWN
 from tests.serve.served import Served, environment, serving
 
 KILLS = int(os.environ.get("CITEWELL_KILLS", "2"))
@@ -48,9 +49,7 @@ def test_added_papers_are_searchable_immediately(tmp_path: Path) -> None:
         schemas.Job.model_validate(job)
         assert (job["state"], job["done"]) == ("done", job["total"])
         assert job["result"]["new_papers"] == 2
-        assert job["result"]["problems"] == [
-            {"file": "../../etc/other", "line": None, "reason": "no format that citewell reads"}
-        ]
+        assert job["result"]["problems"] == [{"file": "../../etc/other", "line": None, "reason": UNKNOWN}]
         assert titles(served, "number1")[0] == "Paper number1"
 
         # And so are papers that another program adds.

@@ -8,6 +8,7 @@ from reading import DATA, SAMPLES, needs_samples, papers, problems, taken
 
 from citewell.papers import Context, Name, Paper, Problem
 from citewell.sources import InputError, bibtex, bibtex_entries
+from citewell.sources.bibtex_entries import key_span
 
 
 def read(written: str | bytes, folder: Path) -> list[Paper | Context | Problem]:
@@ -180,8 +181,6 @@ def test_comments_and_preambles_are_ignored(tmp_path: Path) -> None:
         ("@article{bad, title={A}\n year={2000}}\n", "bad", "missing after 'title'"),
         ("@article{bad, title={A}, {B}}\n", "bad", "missing after 'title'"),
         ("@article{bad, title = , year=2000}\n", "bad", "no value"),
-        ("@article{, title={A}}\n", "", "no key"),
-        ("@article{title={A}}\n", "title", "no key"),
         ("@article{bad}\n", "bad", "neither a title nor an identifier"),
         ("@article{bad, title={A},\n", "bad", "missing"),
     ],
@@ -285,3 +284,19 @@ def test_the_acm_files_are_read_completely() -> None:
             assert "ASONAM" in paper.extra["series"]
             assert not {"{", "}", "\\"} & set(paper.title + "".join([*map(str, paper.authors)]))
     assert count == 737
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("@article{,\n  title={Boats}, year=2001}", ""),
+        ("@article{ title={Boats}, year=2001}", ""),
+        ("@article{De La Cruz2019,\n  title={Boats}}", "De La Cruz2019"),
+        ("@article{cruz2019 , title={Boats}}", "cruz2019"),
+    ],
+)
+def test_keys_that_bibtex_would_reject(written: str, key: str, tmp_path: Path) -> None:
+    (paper,) = papers(read(written, tmp_path))
+    assert (paper.title, paper.extra.get("citekey", "")) == ("Boats", key)
+    begin, end = key_span(written)
+    assert written[begin:end] == key

@@ -20,11 +20,15 @@ from citewell.sources.bibtex_names import people
         ("AA bb CC dd EE", Name("AA", "EE", "bb CC dd")),
         ("{\\'e}tienne Blanc", Name("", "Blanc", "étienne")),
         ("{\\'E}tienne Blanc", Name("Étienne", "Blanc")),
+        ("Ana Pe\\~na", Name("Ana", "Peña")),
+        ("A.~B.\\ Mu\\~{n}oz", Name("A. B.", "Muñoz")),
+        ("Ana {\\Unknown} Berg", Name("Ana", "Berg")),
         ("D.~E. Knuth", Name("D. E.", "Knuth")),
         ("Plato", Name(family="Plato")),
         ("von Neumann", Name("", "Neumann", "von")),
         ("Van{ }Rhijn", Name(family="Van Rhijn")),
         ("Martin Luther King Jr.", Name("Martin Luther", "King", "", "Jr.")),
+        ("M. L. Jr. King", Name("M. L.", "King", "", "Jr.")),
         # von Last, First and von Last, Jr, First
         ("García Márquez, Gabriel", Name("Gabriel", "García Márquez")),
         ("Van Rhijn, Ildiko", Name("Ildiko", "Van Rhijn")),
@@ -45,6 +49,7 @@ from citewell.sources.bibtex_names import people
         ("World Health Organization", Name(literal="World Health Organization")),
         # what BibTeX would misread
         ("Martin Luther King, Jr.", Name("Martin Luther", "King", "", "Jr.")),
+        ("Berg, JR", Name("JR", "Berg")),
         ("King, Martin Luther, Jr.", Name("Martin Luther", "King", "", "Jr.")),
         ("M&uuml;ller, J&ouml;rg", Name("Jörg", "Müller")),
         ("others", OTHERS),

@@ -51,6 +51,16 @@ def test_records_without_a_type_end_at_an_empty_line(tmp_path: Path) -> None:
     ]
 
 
+def test_the_type_may_come_after_the_title(tmp_path: Path) -> None:
+    """As in the exports of Digital Commons, and so of AIS eLibrary."""
+    written = b"%T Boats\n%0 Journal Article\n%A Berg, Ada\n%D 2015\n\n%T Tides\n%0 Journal Article\n%A Lund, Bo\n%D 2019\n"
+    assert endnote_tagged.matches(written)
+    assert [(each.title, *map(str, each.authors), each.year) for each in papers(taken(endnote_tagged, written, tmp_path))] == [
+        ("Boats", "Ada Berg", 2015),
+        ("Tides", "Bo Lund", 2019),
+    ]
+
+
 def test_pubmed_ids_and_urls(tmp_path: Path) -> None:
     paper = one("%0 Journal Article\n%T Boats\n%M 7\n%W NLM\n%U https://arxiv.org/abs/1706.03762\n", tmp_path)
     assert paper.ids == ["pmid:7", "arxiv:1706.03762"]

@@ -123,3 +123,83 @@ def test_a_record_over_the_limit_is_skipped(tmp_path: Path, monkeypatch: pytest.
 def test_a_million_continuation_lines_take_linear_time(tmp_path: Path) -> None:
     paper = one("TY  - JOUR\nTI  - A\nAB  - x\n" + "y\n" * 1_000_000 + "ER  - \n", tmp_path)
     assert len(paper.abstract) == 2_000_001
+
+
+def test_initials_behind_a_family_name(tmp_path: Path) -> None:
+    """Embase writes authors, and Scopus editors, without a comma."""
+    paper = one(
+        "TY  - JOUR\nTI  - A\nA1  - Berg A.\nA1  - van der Lund B.-C.\nA1  - Roe, JR\nA1  - King, Jr.\nER  - \n", tmp_path
+    )
+    assert paper.authors == [
+        Name("A.", "Berg"),
+        Name("B.-C.", "Lund", "van der"),
+        Name("JR", "Roe"),
+        Name("", "King", "", "Jr."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "ids"),
+    [
+        ("AN  - 21\nDP  - NLM", ["pmid:21"]),
+        (
+            "C2  - 22\nDB  - Scopus\nUR  - https://www.scopus.com/inward/record.uri?eid=2-s2.0-85&doi=10.1000%2f1",
+            ["pmid:22", "scopus:2-s2.0-85"],
+        ),
+        ("C2  - 22\nDB  - Embase", []),
+        ("C5  - 23\nDB  - Embase; Medline", ["pmid:23"]),
+        ("U1  - 24[pmid]\nAN  - PMC25\nC2  - PMC25", ["pmid:24", "pmcid:25"]),
+        ("PMID  - 26\nAN  - WOS:0001", ["pmid:26", "wos:0001"]),
+        (
+            "DO  - 10.1000/1\nUR  - https://doi.org/10.1000/2\nL2  - https://arxiv.org/abs/1706.03762",
+            ["doi:10.1000/1", "arxiv:1706.03762"],
+        ),
+        ("UR  - http://dx.doi.org/10.1000/1%5Cnhttps://example.org", ["doi:10.1000/1"]),
+    ],
+)
+def test_where_databases_put_identifiers(lines: str, ids: list[str], tmp_path: Path) -> None:
+    assert one(f"TY  - JOUR\nTI  - A\n{lines}\nER  - \n", tmp_path).ids == ids
+
+
+def test_what_databases_add_to_numbers(tmp_path: Path) -> None:
+    chapter = one("TY  - CONF\nTI  - A\nSN  - 9783161484100 (ISBN)\nSP  - pp 37-64\nER  - \n", tmp_path)
+    assert (chapter.extra["isbn"], chapter.extra["pages"], "issn" in chapter.extra) == ("9783161484100", "37-64", False)
+    article = one("TY  - JOUR\nTI  - A\nSN  - 12345678 (ISSN)\nSP  - No\nEP  - Specified\nER  - \n", tmp_path)
+    assert (article.extra["issn"], "pages" in article.extra) == ("12345678", False)
+
+
+def test_what_ovid_writes_between_records_is_no_problem(tmp_path: Path) -> None:
+    record = "TY  - JOUR\nTI  - A\nER  - \nNL  - Harbour Stud\n\nLink to the text: https://example.org\n\n"
+    records = taken(ris, f"1.\n{record}2.\n{record}".encode(), tmp_path)
+    assert (len(papers(records)), problems(records)) == (2, [])
+
+
+def test_records_of_eric(tmp_path: Path) -> None:
+    """They begin with their database, and have no number of PubMed."""
+    record = """
+OWN - ERIC
+TI  - Counting {} at School
+AU  - Berg, Ada
+AU  - Lund, B.
+OT  - Boats
+JT  - Harbour Teaching
+AID - http://dx.doi.org/10.1000/{}
+OID - EJ{}
+VI  - 10
+IP  - 1
+PG  - 1-9
+DP  - 2000
+LID - http://eric.ed.gov/?id=EJ1
+AB  - We count.
+ISSN - ISSN-1234-5678
+EISSN - EISSN-1234-5679
+PT  - Journal Articles
+"""
+    written = (record.format("boats", 1, 1) + record.format("tides", 2, 2)).encode()
+    assert ris.matches(written)
+    first, second = papers(taken(ris, written, tmp_path))
+    assert (first.title, second.title) == ("Counting boats at School", "Counting tides at School")
+    assert first.authors == [Name("Ada", "Berg"), Name("B.", "Lund")]
+    assert (first.year, first.venue, first.keywords) == (2000, "Harbour Teaching", ["Boats"])
+    assert first.ids == ["doi:10.1000/1", "eric:EJ1"]
+    assert {"volume": "10", "issue": "1", "pages": "1-9", "issn": "1234-5678"}.items() <= first.extra.items()

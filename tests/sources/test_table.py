@@ -37,6 +37,40 @@ def test_the_csv_of_pubmed() -> None:
     assert (paper.year, paper.venue) == (2015, "Harb Stud")
 
 
+def test_the_csv_of_springer(tmp_path: Path) -> None:
+    """It has no space between the names of two authors."""
+    paper = one(
+        "Item Title,Publication Title,Book Series Title,Journal Volume,Journal Issue,Item DOI,Authors,Publication Year,URL,"
+        'Content Type\n"Boats","Harbour Studies","","3","2","10.1000/1","Ada BergBo McDonaldC. D. Lund","2015","http://a","Article"\n',
+        tmp_path,
+    )
+    assert ([*map(str, paper.authors)], paper.year, paper.venue) == (
+        ["Ada Berg", "Bo McDonald", "C. D. Lund"],
+        2015,
+        "Harbour Studies",
+    )
+    assert paper.ids == ["doi:10.1000/1"]
+    assert {"volume": "3", "issue": "2", "type": "Article"}.items() <= paper.extra.items()
+
+
+@pytest.mark.parametrize(
+    ("source", "read"),
+    [
+        ("Harbour Studies (2014) 3:2 (1-9). Date of Publication: 2014", ("Harbour Studies", 2014, "3", "2", "1-9")),
+        (
+            "Harbour Studies (2014) 3 SUPPL. 1 (S9). Date: 1 May 2014",
+            ("Harbour Studies", 2014, "3 SUPPL. 1", None, "S9"),
+        ),
+        ("Harbour Studies (London)", ("Harbour Studies (London)", None, None, None, None)),
+        ("Tides (1998)", ("Tides (1998)", None, None, None, None)),
+    ],
+)
+def test_the_journal_of_embase(source: str, read: tuple[object, ...], tmp_path: Path) -> None:
+    paper = one(f'Title,Author Names,Source,Abstract\nBoats,"Berg A., Lund B.C.","{source}",x\n', tmp_path)
+    assert [*map(str, paper.authors)] == ["A. Berg", "B.C. Lund"]
+    assert (paper.venue, paper.year, *(paper.extra.get(name) for name in ("volume", "issue", "pages"))) == read
+
+
 def test_the_csv_of_zotero() -> None:
     records = taken(zotero_csv, DATA / "zotero.csv")
     article, chapter = papers(records)

@@ -35,6 +35,13 @@ from citewell.sources.unreadable import UNKNOWN, advice, database_advice
         ("a.png", b"\x89PNG\r\n", "an image"),
         ("a.ctv6", b"binary", "in Citavi, choose File > Export"),
         ("a.unknown", b"just words", UNKNOWN),
+        ("a.txt", b"<1>\nAuthor\n  Berg, Ada\n", "Ovid's own text format"),
+        ("a.txt", b"RT Journal Article\nSR Electronic(1)\nA1 Berg, Ada\n", "in RefWorks, export"),
+        ("a.txt", b"--AU-- Berg, A.\n--TI-- Boats\n", "Biblioscape"),
+        ("a.ris", b"JF  - Harbour Studies\nT1  - Boats\nER  - \n", "RIS without the first line"),
+        ("a.xml", b'<b:Sources xmlns:b="http://schemas.openxmlformats.org/x">', "Word's list of sources"),
+        ("a.xml", b'<collection xmlns="http://www.loc.gov/MARC21/slim"><record/>', "MARC XML"),
+        ("a.json", b'[{"uid": "GS:1", "title": "A", "cites_url": ""}]', "JSON of Publish or Perish"),
         ("a.csv", b"  \n", "the file is empty"),
     ],
 )

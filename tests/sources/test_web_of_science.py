@@ -51,3 +51,13 @@ def test_a_million_continuation_lines_take_linear_time(tmp_path: Path) -> None:
     written = b"PT J\nTI A\nAB x\n" + b"   y\n" * 1_000_000 + b"ER\n"
     (paper,) = papers(taken(web_of_science, written, tmp_path))
     assert len(paper.abstract) == 2_000_001
+
+
+def test_a_record_of_another_database(tmp_path: Path) -> None:
+    """MEDLINE and Inspec are exported from the same site, with their own numbers."""
+    written = (
+        b"FN X\nVR 1.0\nPT J\nTI A\nAU Berg, Ada; Lund, Bo C\nPS 24-57\nUT MEDLINE:1\nER\n\nPT J\nTI B\nUT INSPEC:1\nER\nEF\n"
+    )
+    medline, inspec = papers(taken(web_of_science, written, tmp_path))
+    assert ([*map(str, medline.authors)], medline.extra["pages"]) == (["Ada Berg", "Bo C Lund"], "24-57")
+    assert (medline.ids, inspec.ids) == (["pmid:1"], ["inspec:1"])
