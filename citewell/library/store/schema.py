@@ -208,10 +208,8 @@ def _is_interrupted(db: sqlite3.Connection) -> bool:
     """Whether the process that made the database was killed, so that SQLite must undo what was written before."""
     try:
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.OperationalError as error:
-        if "readonly" not in str(error):
-            raise
-        return True
+    except sqlite3.DatabaseError as error:
+        return "readonly" in str(error)  # `_verify` meets every other error again, and says what it means
     return False
 
 
