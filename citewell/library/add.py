@@ -294,6 +294,8 @@ class Adding:
         with transaction(self._db):
             self._db.execute("DELETE FROM imports WHERE source = ?", (name,))
             statements.finish(self._db, reading, remainder)
+            left = {statements.current(self._db, each).paper for each in gone} if not (self._sync and whole) else set()
+            self._intake.put_together(left - {statements.NO_PAPER})
         self._indexer.advance()
 
     def _withdraw(self, statement: Statement) -> None:

@@ -214,3 +214,23 @@ def test_a_file_that_has_vanished_from_a_folder_is_withdrawn_on_request(library:
     assert "b" in library
     assert library.add([folder], sync=True).removed == 1
     assert "b" not in library and not library.add([folder]).gone
+
+
+def test_a_renamed_key_brings_what_the_file_says_now(library: Library, tmp_path: Path) -> None:
+    refs = written(tmp_path / "refs.bib", entry("lund2002", "Boats of the harbour", 2002, "Lund, Bo"))
+    library.add([refs])
+    outcome = library.add([written(refs, entry("lund2002b", "Boats of the harbour", 2002, "Lund, Beate"))])
+    assert [gone.key for gone in outcome.gone] == ["lund2002"]
+    assert [str(name) for name in library.paper("lund2002b").authors] == ["Beate Lund"]
+    assert library.number("lund2002") == library.number("lund2002b") and len(library) == 1
+    library.add([written(refs, entry("lund2002", "Boats of the harbour", 2002, "Lund, Bo"))])
+    assert [str(name) for name in library.paper("lund2002").authors] == ["Bo Lund"]
+    assert library.check().sound
+
+
+def test_the_date_of_a_merged_paper_is_of_its_year(library: Library, tmp_path: Path) -> None:
+    report = "@techreport{r, author={Lee, Ann}, title={Boats of the harbour}, year=1982}\n"
+    article = "@article{a, author={Lee, Ann}, title={Boats of the harbour}, year=1981, month=dec}\n"
+    library.add([written(tmp_path / "refs.bib", report, article)])
+    paper = library.paper("a")
+    assert (len(library), paper.year, paper.date) == (1, 1982, "")

@@ -2,9 +2,12 @@
 
 They do if they share an identifier, unless it is that of a book which its chapters have been given. Otherwise they do if their
 normalised titles are equal, they share an author, and their years differ by at most one, unless one is a chapter and the other
-a book, or only one is an abstract. A paper that was merged from several records is compared by all their titles, authors and
-years, so the result does not depend on the order of the records. A record with neither an identifier nor enough to compare gets
-an identifier made from its content, so adding a file twice changes nothing.
+a book, only one is an abstract, they are at different places of one journal ("Editorial"), different volumes of a book, or
+different records of one database.
+
+A paper that was merged from several records is compared by all their titles, authors and years, so the result does not depend
+on the order of the records. A record with neither an identifier nor enough to compare gets an identifier made from its content,
+so adding a file twice changes nothing.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ from citewell.text.fold import folded
 _WORD = re.compile(r"[^\W_]+")
 _ALIKE = 0.6
 """The share of the words of two titles from which on they may be titles of one chapter."""
+_ONE_EACH = ("pmid:", "wos:", "acl:")
+"""The schemes of databases that have one record of a work."""
+_DIGITS = re.compile(r"\d+")
 _CHAPTER = frozenset(("incollection", "inbook", "chapter", "chap", "suppbook", "section"))
 _BOOK = frozenset(("book", "mvbook", "monograph", "proceedings", "collection", "mvcollection", "mvproceedings"))
 _ABSTRACT = frozenset(("abstract", "poster"))
@@ -70,11 +76,39 @@ def conflict(one: Paper, other: Paper, by_identifier: bool) -> bool:
     kinds = {_kind(one), _kind(other)}
     apart = kinds == {"chapter", "book"} or (len(kinds) == 2 and "abstract" in kinds)
     if not by_identifier:
-        return apart
+        return apart or _numbered_apart(one, other) or _placed_apart(one, other, kinds == {"book"})
     if not one.title or not other.title or title_key(one.title) == title_key(other.title):
         return False
     # Chapters often have the identifier of their book.
     return title_overlap(one.title, other.title) < (1 if apart else _ALIKE if kinds == {"chapter"} else 0)
+
+
+def _numbered_apart(one: Paper, other: Paper) -> bool:
+    """Whether a database has a record for each of them."""
+    for scheme in _ONE_EACH:
+        ids, other_ids = ({key for key in paper.ids if key.startswith(scheme)} for paper in (one, other))
+        if ids and other_ids and ids.isdisjoint(other_ids):
+            return True
+    return False
+
+
+def _placed_apart(one: Paper, other: Paper, books: bool) -> bool:
+    """Whether two books are different volumes, or two articles at different places of one journal."""
+    volume, other_volume = (_number(paper.extra.get("volume", "")) for paper in (one, other))
+    if volume and other_volume and volume != other_volume and (books or _same_venue(one, other)):
+        return True
+    page, other_page = (_number(paper.extra.get("pages", "")) for paper in (one, other))
+    return bool(page and other_page and page != other_page) and _same_venue(one, other)
+
+
+def _same_venue(one: Paper, other: Paper) -> bool:
+    return bool(one.venue) and title_key(one.venue) == title_key(other.venue)
+
+
+def _number(value: str) -> str:
+    """The first number in a volume or in pages."""
+    match = _DIGITS.search(value)
+    return match[0].lstrip("0") if match else ""
 
 
 def title_overlap(title: str, other: str) -> float:
@@ -110,7 +144,8 @@ def paper_keys(paper: Paper) -> list[str]:
     keys = _expanded(paper.ids)
     if not keys:
         authors = (str(author) for author in paper.authors if author != OTHERS)
-        content = hash64(paper.title, *authors, str(paper.year), paper.venue, paper.extra.get("citekey", ""), paper.id)
+        place = (_number(paper.extra.get(name, "")) for name in ("volume", "pages"))
+        content = hash64(paper.title, *authors, str(paper.year), paper.venue, *place, paper.extra.get("citekey", ""), paper.id)
         keys.append(f"record:{content & 0xFFFFFFFFFFFFFFFF:016x}")
     return keys
 

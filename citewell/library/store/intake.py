@@ -8,7 +8,7 @@ are settled again, as if they arrived for the first time.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from citewell.library.store import given, removal, rows, statements
 from citewell.library.store.batch import CITED, EVERYTHING, Batch
@@ -132,6 +132,13 @@ class Intake:
         self._give(statement, given.NOTHING)
         row, group = self._dissolve(statement)
         self._settle_again(row, [(_record(each), each) for each in group if each.num != statement.num])
+
+    def put_together(self, papers: Iterable[int]) -> None:
+        """Put papers together again, because other statements about them come first now."""
+        work = _Work(self._db)
+        for num in papers:
+            work.ledger.load(work.batch.row(num), needed=True)
+        work.finish([])
 
     def join_supplements(self) -> list[Statement]:
         """Add each supplement to the paper that another file has under its key; returns those without one."""

@@ -38,6 +38,8 @@ class Ledger:
     def seen_again(self, prior: Statement, statement: Statement) -> Row:
         """Note that a source still says the same; returns the row that it is about."""
         row = self._batch.row(prior.paper)
+        if prior.gone:  # it counts again
+            self.load(row, needed=True)
         statement.num, statement.record, statement.paper = prior.num, prior.record, row.num
         statement.grouped = prior.grouped
         self._seen[prior.num] = statement
@@ -84,6 +86,7 @@ class Ledger:
                 each.paper = row.num
                 if (seen := self._seen.pop(each.num, None)) is not None:
                     each.reading, each.position, each.text, each.lead = seen.reading, seen.position, seen.text, seen.lead
+                    each.gone = False
             if len(group) > 1:
                 self._rebuild(row, group)
             elif self._stated.get(row.num):

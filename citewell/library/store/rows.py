@@ -163,7 +163,10 @@ def merge(row: Row, paper: Paper, keys: Sequence[str]) -> set[str]:
                 stored.authors = theirs
                 changed.add("names")
             continue
-        if mine in ("", None, []) or (name == "date" and theirs.startswith(mine)):
+        if name == "date" and stored.year is not None and not theirs.startswith(str(stored.year)):
+            if note(row, name, mine, theirs):
+                changed.add("also date")
+        elif mine in ("", None, []) or (name == "date" and theirs.startswith(mine)):
             setattr(stored, name, theirs)
             changed.add(name)
         elif note(row, name, mine, theirs):

@@ -24,7 +24,10 @@ UNKNOWN = 0
 """The number of the source of records whose source nobody named."""
 NO_PAPER = 0
 """The number of the paper of a supplement as long as no record has its key."""
-_COLUMNS = "statements.num, source, own, key, paper, position, statements.reading, digest, record, text, lead, grouped"
+_COLUMNS = (
+    "statements.num, source, own, key, paper, position, statements.reading, digest, record, text, lead, grouped,"
+    " statements.reading < complete"
+)
 _FROM = f"SELECT {_COLUMNS} FROM statements JOIN sources ON sources.num = source"
 
 
@@ -56,6 +59,8 @@ class Statement:
     """Its number in the store, once it is stored."""
     grouped: str = ""
     """The group that the user has put it in: statements of one group are about one paper, and about no other."""
+    gone: bool = False
+    """Whether its source did not have it any more when it was last read to the end."""
 
     @property
     def supplement(self) -> bool:
@@ -63,9 +68,9 @@ class Statement:
         return bool(self.record) and is_supplement(decode(self.record).paper)
 
     @property
-    def priority(self) -> tuple[bool, int, int]:
+    def priority(self) -> tuple[bool, bool, int, int]:
         """The order in which statements about a paper count; the first wins."""
-        return not self.own, self.source, self.position
+        return not self.own, self.gone, self.source, self.position
 
     def columns(self) -> tuple[object, ...]:
         return (
@@ -233,5 +238,5 @@ def _select(db: sqlite3.Connection, where: str, values: Sequence[object]) -> lis
 
 
 def _from_columns(columns: Sequence[Any]) -> Statement:
-    num, source, own, key, paper, position, reading, digest, record, text, lead, grouped = columns
-    return Statement(source, bool(own), key, paper, position, reading, digest, record, text, lead, num, grouped)
+    num, source, own, key, paper, position, reading, digest, record, text, lead, grouped, gone = columns
+    return Statement(source, bool(own), key, paper, position, reading, digest, record, text, lead, num, grouped, bool(gone))

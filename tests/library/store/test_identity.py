@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -53,6 +54,34 @@ def test_an_acl_doi_is_the_acl_identifier(tmp_path: Path) -> None:
 def test_without_a_shared_identifier_title_author_and_year_decide(other: Paper, papers: int, tmp_path: Path) -> None:
     assert stored_papers(tmp_path, ATTENTION, other) == papers
     assert stored_papers(tmp_path / "turned", other, ATTENTION) == papers
+
+
+def of_journal(volume: str, pages: str, venue: str = "Journal of Piers", **more: Any) -> Paper:
+    extra = {"volume": volume, "pages": pages, "type": "article"}
+    return Paper("Editorial", authors=parse_all(["Ada Berg"]), year=1990, venue=venue, extra=extra, **more)
+
+
+def book(volume: str) -> Paper:
+    return Paper("Harbours", authors=parse_all(["Ada Berg"]), year=1985, extra={"volume": volume, "type": "book"})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "papers"),
+    [
+        (of_journal("1", "1--2"), of_journal("2", "77--78"), 2),
+        (of_journal("1", "1--2"), of_journal("1", "77--78"), 2),
+        (of_journal("1", "1--2"), of_journal("01", "1-2"), 1),
+        (of_journal("1", "1--2"), of_journal("", ""), 1),
+        (of_journal("1", "1--2"), of_journal("7", "5", venue="CoRR"), 1),
+        (of_journal("1", "", ids=["wos:1"]), of_journal("1", "", ids=["wos:2"]), 2),
+        (of_journal("1", "", ids=["pmid:1"]), of_journal("1", "", ids=["doi:10.1000/1"]), 1),
+        (book("1"), book("2"), 2),
+        (book("1"), book(""), 1),
+    ],
+)
+def test_papers_at_different_places_are_not_the_same(one: Paper, other: Paper, papers: int, tmp_path: Path) -> None:
+    assert stored_papers(tmp_path, one, other) == papers
+    assert stored_papers(tmp_path / "turned", other, one) == papers
 
 
 def test_any_title_that_a_paper_has_had_identifies_it(tmp_path: Path) -> None:
