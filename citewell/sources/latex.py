@@ -14,6 +14,17 @@ from citewell.sources.clean import text
 from citewell.text.accents import LETTER_ACCENTS, SIGN_ACCENTS, with_accent
 
 _HREF = re.compile(r"\\href\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_TWO_WAYS = re.compile(r"\\texorpdfstring\s*\{[^{}]*\}\s*\{([^{}]*)\}")
+"""What is printed, and the same in plain text."""
+_LAYOUT = re.compile(
+    r"""\\(?: (?:textcolor|color|colorbox|[vh]space\*?|raisebox|label|selectlanguage|foreignlanguage)\s*
+              (?:\[[^][]*\]\s*)?\{[^{}]*\}
+      | kern\s*-?[\d.]+\s*[a-z]{2}\s?
+      | \\\*?\s?\[\s*-?[\d.]+\s*[a-z]{2}\s*\]
+    )""",
+    re.VERBOSE,
+)
+"""Commands with an argument that is not printed."""
 _COMMAND = re.compile(
     rf"""\\(?:
         (?P<accent>[{SIGN_ACCENTS}]|[{LETTER_ACCENTS}](?![A-Za-z]))\s*
@@ -66,6 +77,10 @@ _WORDS = {
 }
 
 
+def _without_argument(command: re.Match[str]) -> str:
+    return " " if command[0].startswith("\\\\") else ""  # a line ends
+
+
 def to_text(value: str) -> str:
     """`value` as it appears in print, on one line."""
     if not value:
@@ -75,7 +90,8 @@ def to_text(value: str) -> str:
     if "\\" not in value and "{" not in value and "$" not in value and "~" not in value and "}" not in value:
         return _ligatures(value)
     if "\\" in value:
-        value = _COMMAND.sub(_command, _HREF.sub(r"\2 (\1)", value))
+        value = _LAYOUT.sub(_without_argument, _TWO_WAYS.sub(r"\1", _HREF.sub(r"\2 (\1)", value)))
+        value = _COMMAND.sub(_command, value)
     if "$" in value:
         value = _MATH.sub(r"\1", value)
     value = _ligatures(value).replace("{", "").replace("}", "").replace("~", " ")

@@ -9,6 +9,8 @@ from citewell.sources.latex import to_text, verbatim
     ("written", "text"),
     [
         ("Plain words, 5% & more", "Plain words, 5% & more"),
+        (r"B\textcolor{red}{oa}ts\\[2mm] float\vspace{2mm}, {\color[rgb]{1,0,0}L\kern-.36em A}", "Boats float, LA"),
+        (r"The \texorpdfstring{$\alpha$}{alpha} decay\label{x}, a\\[see] b", "The alpha decay, a [see] b"),
         (
             r"{\"O}sterreich, Fran{\c c}ais, \v{S}koda, G\"odel, na\"{\i}ve, \'{\i}ndice",
             "Österreich, Français, Škoda, Gödel, naïve, índice",
