@@ -12,6 +12,7 @@ from citewell.draft import hayagriva
 from citewell.draft.files import Folder
 from citewell.papers import Draft, Paper, Place
 from citewell.sources import InputError, Source, find_reader
+from citewell.sources.bibtex_entries import abbreviations
 
 _ENTRY = re.compile(r"^[ \t]*(@[ \t]*[A-Za-z][\w-]*\s*[{(]\s*([^\s,{}=]+)\s*,)", re.MULTILINE)
 _END = re.compile(r"[{}]|\n[ \t]*@[A-Za-z]+[ \t]*[{(][^{}(),=\"\n]*,")
@@ -19,18 +20,26 @@ _END = re.compile(r"[{}]|\n[ \t]*@[A-Za-z]+[ \t]*[{(][^{}(),=\"\n]*,")
 
 def read_bibliography(draft: Draft, names: Iterable[str], folder: Folder) -> None:
     """Add the entries of the named files to the draft."""
+    known: dict[str, str] = {}
     for name in dict.fromkeys(names):
         if (opened := folder.text(name, ".bib", ".bibtex")) is not None:
-            add(draft, *opened)
+            add(draft, *opened, known)
     draft.missing = list(dict.fromkeys(folder.missing))
 
 
-def add(draft: Draft, name: str, text: str) -> None:
-    """Add the entries of one bibliography, called `name`, to the draft; existing entries stay unchanged."""
+def add(draft: Draft, name: str, text: str, known: dict[str, str] | None = None) -> None:
+    """Add the entries of one bibliography, called `name`, to the draft; existing entries stay unchanged.
+
+    `known`: the abbreviations of the files before it, to which its own are added.
+    """
+    known = {} if known is None else known
     draft.sources.setdefault(name, text)
     is_yaml = name.lower().endswith(hayagriva.SUFFIXES)
-    for key, paper in hayagriva.entries(text) if is_yaml else entries(text):
-        draft.bibliography.setdefault(key, paper)
+    for key, paper in hayagriva.entries(text) if is_yaml else entries(text, known):
+        if key not in draft.bibliography or not draft.bibliography[key].title:
+            draft.bibliography[key] = paper
+    if not is_yaml:
+        known |= abbreviations(text, known)
     for key, place in (hayagriva.places(text, name) if is_yaml else places(text, name)).items():
         draft.entries.setdefault(key, place)
 
@@ -41,9 +50,10 @@ def add_works(draft: Draft, works: Sequence[Mapping[str, Any]]) -> None:
         draft.bibliography.setdefault(key, paper)
 
 
-def entries(text: str) -> Iterator[tuple[str, Paper]]:
-    """The key and the work of each entry of a bibliography."""
+def entries(text: str, known: Mapping[str, str] | None = None) -> Iterator[tuple[str, Paper]]:
+    """The key and the work of each entry of a bibliography, given the abbreviations that are `known`."""
     with Source.of(text) as source:
+        source.abbreviations = known or {}
         reader = find_reader(source.head)
         if reader is None:
             return

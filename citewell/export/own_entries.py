@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import TextIO
 
@@ -159,12 +160,22 @@ class _Writer:
                 text = text[:begin] + new + text[end:]
         self._put(text)
 
+    @cached_property
+    def _definitions(self) -> dict[str, str]:
+        """The ``@string`` entries of all files; a file may use those of another."""
+        defined: dict[str, str] = {}
+        for source in self._sources():
+            leads = (each.lead for each in statements.of_source(self._library.store.db, source.num))
+            for text in (*leads, source.remainder):
+                defined = definitions(text) | defined
+        return defined
+
     def _put_definitions(self, statement: Statement) -> None:
         """Write the abbreviations that an entry uses."""
         used = words(statement.text)
         if not used:
             return
-        known: dict[str, str] = {}
+        known = dict(self._definitions)
         for each in statements.of_source(self._library.store.db, statement.source):
             known |= definitions(each.lead)
             if each.position == statement.position:

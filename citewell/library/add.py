@@ -18,6 +18,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from citewell.errors import CitewellError
+from citewell.library.abbreviations import shared_abbreviations
 from citewell.library.index.indexer import Indexer
 from citewell.library.store import statements
 from citewell.library.store.edits import pair
@@ -32,6 +33,7 @@ from citewell.sources import InputError, Record, Source, find_reader
 _BATCH_RECORDS = 4096
 _BATCH_CHARACTERS = 8_000_000
 _LISTED_PROBLEMS = 1000
+_LISTED_NAMES = 5
 _NO_TITLE = "neither a title nor an identifier; it is kept, and used when another file has an entry with this key"
 _SET_FILES = ("papers.jsonl.gz", "papers.jsonl", "contexts.jsonl.gz", "contexts.jsonl")
 
@@ -150,6 +152,7 @@ class Adding:
         self._progress = progress
         self._sync = sync
         self._intake = Intake(db)
+        self._abbreviations: dict[str, str] = {}
         self._bytes_read = 0
         """The size of the files that are done."""
         self.outcome = Outcome()
@@ -159,6 +162,7 @@ class Adding:
         sizes = [file.path.stat().st_size if file.path.is_file() else 0 for file in files]
         name = files[0].path.name if len(files) == 1 else f"{len(files):,} files"
         self._progress.start(f"reading {name}", sum(sizes), "bytes")
+        self._abbreviations = shared_abbreviations(self._db, [file.path for file in files])
         for file, size in zip(files, sizes, strict=True):
             self._file(file)
             self.outcome.files += 1
@@ -217,6 +221,7 @@ class Adding:
             return
         try:
             with Source(file.path, file.namespace) as source:
+                source.abbreviations = self._abbreviations
                 reader = find_reader(source.head)
                 if reader is None:
                     from citewell.sources.unreadable import advice
@@ -224,6 +229,8 @@ class Adding:
                     self.outcome.skip(file.path, None, advice(file.path, source.head))
                     return
                 self._records(file, source, reader.NAME, reader.read(source))
+                if source.undefined:
+                    self.outcome.notes.append(f"{file.path} uses {_undefined(source.undefined)}")
         except InputError as error:
             self.outcome.skip(file.path, None, str(error))
         except OSError as error:
@@ -327,6 +334,13 @@ class Adding:
         if waiting:
             self._progress.start("indexing", waiting, "papers")
             self._indexer.refresh(self._progress)
+
+
+def _undefined(names: list[str]) -> str:
+    """What to say of abbreviations that nothing defines."""
+    listed = ", ".join(names[:_LISTED_NAMES]) + (f" and {len(names) - _LISTED_NAMES:,} more" if names[_LISTED_NAMES:] else "")
+    words = "an abbreviation" if len(names) == 1 else "abbreviations"
+    return f"{words} that no @string defines: {listed}; add the file that does together with it"
 
 
 def _fingerprint(file: InputFile, source: Source) -> str:

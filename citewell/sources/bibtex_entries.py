@@ -8,8 +8,10 @@ does not resolve ``#``, loses the field after a missing comma and rejects a repe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from citewell.papers import Problem, Remainder
 from citewell.sources.clean import text
@@ -72,24 +74,30 @@ class _CutOffError(Exception):
 
 
 def entries(source: Source) -> Iterator[Entry | Problem | Remainder]:
-    """Every entry in order, and what follows the last one; a damaged entry is a `Problem` with its line and key."""
-    scanner = _Scanner()
+    """Every entry in order, and what follows the last one; a damaged entry is a `Problem` with its line and key.
+
+    Abbreviations that neither the file nor `Source.abbreviations` defines are added to `Source.undefined`.
+    """
+    scanner = _Scanner(source.abbreviations)
     for chunk in chunks(source, exact=True):
         scanner.feed(chunk)
         yield from scanner.scan(last=False)
     yield from scanner.scan(last=True)
+    source.undefined += scanner.undefined
     yield Remainder(scanner.lead())
 
 
 class _Scanner:
     """Scans the text after the last complete entry."""
 
-    def __init__(self) -> None:
+    def __init__(self, abbreviations: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.undefined: dict[str, None] = {}
+        """The abbreviations that nothing defines."""
         self._text = ""
         self._at = 0
         self._line = 1
         self._needed = 0
-        self._abbreviations = {name[:3].lower(): name for name in _MONTHS}
+        self._abbreviations = {**{name[:3].lower(): name for name in _MONTHS}, **abbreviations}
         self._expanded = 0
         self._reached = 0
         self._wasted = 0
@@ -101,6 +109,10 @@ class _Scanner:
         lead = "".join(self._lead)
         self._lead = []
         return lead
+
+    def abbreviations(self) -> dict[str, str]:
+        """What is defined so far."""
+        return {name: value for name, value in self._abbreviations.items() if name not in MONTHS}
 
     def feed(self, chunk: str) -> None:
         self._text = self._text[self._at :] + chunk
@@ -252,6 +264,8 @@ class _Scanner:
             raise _BadEntryError("a field has no value")
         expansion = self._abbreviations.get(word[0].lower())
         if expansion is None:
+            if not word[0].isdigit() and word[0][:3].lower() not in MONTHS:
+                self.undefined[word[0]] = None
             return word[0], word.end()
         self._expanded += len(expansion)
         if self._expanded > _MAX_EXPANDED:
@@ -368,6 +382,17 @@ def definitions(text: str) -> dict[str, str]:
                 continue
             defined[name[1].lower()] = text[start.start() : end]
     return defined
+
+
+def abbreviations(text: str, known: Mapping[str, str]) -> dict[str, str]:
+    """The values of the ``@string`` entries of a text, by name in lower case, after those that are `known`."""
+    scanner = _Scanner(known)
+    scanner.feed(text)
+    for start in _START.finditer(text):
+        if start[1].lower() == "string":
+            with suppress(_BadEntryError, _CutOffError):
+                scanner.end_of_abbreviation(start)
+    return scanner.abbreviations()
 
 
 class _WordScanner(_Scanner):

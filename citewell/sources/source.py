@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, cast
@@ -68,6 +68,10 @@ class Source:
         self.path = path
         self.namespace = namespace
         """The namespace of ids without a known scheme: the name of the data set, or ``local``."""
+        self.abbreviations: Mapping[str, str] = {}
+        """BibTeX's ``@string`` abbreviations of the user's other files."""
+        self.undefined: list[str] = []
+        """Abbreviations in the file that nothing defines, once it has been read."""
         self.size = path.stat().st_size if content is None else len(content)
         self._raw: BinaryIO = path.open("rb") if content is None else io.BytesIO(content)
         self.compressed = self._raw.read(2) == b"\x1f\x8b"

@@ -1,0 +1,65 @@
+"""A file uses the abbreviations that another of the user's files defines."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from citewell import Manuscript
+from citewell.export.own_entries import export
+from citewell.library.library import Library
+
+STRINGS = '@string{LeeA = "Lee, Ann"}\n@string{joh = {Journal of } # harbours}\n@string{harbours = "Harbours"}\n'
+REFS = '@article{a,\n  author = LeeA # " and " # {Berg, Bo},\n  title = {Boats},\n  journal = joh,\n  year = 2020,\n}\n'
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    (tmp_path / "strings.bib").write_text(STRINGS)
+    (tmp_path / "refs.bib").write_text(REFS)
+    return Library(tmp_path / "library")
+
+
+@pytest.mark.parametrize("order", [["strings.bib", "refs.bib"], ["refs.bib", "strings.bib"]])
+def test_abbreviations_of_files_that_are_added_together(library: Library, tmp_path: Path, order: list[str]) -> None:
+    outcome = library.add([tmp_path / name for name in order])
+    paper = library.paper("a")
+    assert [str(name) for name in paper.authors] == ["Ann Lee", "Bo Berg"]
+    assert paper.venue.startswith("Journal of") and outcome.changed == 0
+
+
+def test_what_nothing_defines_is_told_and_known_once_a_file_defines_it(library: Library, tmp_path: Path) -> None:
+    (note,) = library.add([tmp_path / "refs.bib"]).notes
+    assert "abbreviations that no @string defines: LeeA, joh; add the file that does" in note
+    library.add([tmp_path / "strings.bib"])
+    outcome = library.add([tmp_path / "refs.bib"])
+    assert (outcome.changed, outcome.notes) == (1, [])
+    assert str(library.paper("a").authors[0]) == "Ann Lee"
+
+
+def test_an_own_definition_comes_first(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "refs.bib").write_text('@string{LeeA = "Lee, Amy"}\n' + REFS)
+    library.add([tmp_path / "strings.bib", tmp_path / "refs.bib"])
+    assert str(library.paper("a").authors[0]) == "Amy Lee"
+
+
+def test_a_chosen_entry_is_exported_with_the_abbreviations_of_both_files(library: Library, tmp_path: Path) -> None:
+    library.add([tmp_path / "refs.bib", tmp_path / "strings.bib"])
+    out = io.StringIO()
+    export(library, "bibtex", out, [library.number("a")])
+    assert out.getvalue().count("@string") == 2 and REFS.strip() in out.getvalue()
+    again = Library(tmp_path / "again")
+    (tmp_path / "chosen.bib").write_text(out.getvalue())
+    again.add([tmp_path / "chosen.bib"])
+    assert again.paper("a").authors == library.paper("a").authors
+
+
+def test_a_draft_reads_its_bibliographies_one_after_the_other(library: Library, tmp_path: Path) -> None:
+    library.add([tmp_path / "strings.bib", tmp_path / "refs.bib"])
+    draft = tmp_path / "paper.tex"
+    draft.write_text(
+        "\\documentclass{article}\\begin{document}Boats float \\cite{a}.\\bibliography{strings,refs}\\end{document}"
+    )
+    assert str(Manuscript(draft, library).draft.bibliography["a"].authors[0]) == "Ann Lee"
