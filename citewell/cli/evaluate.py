@@ -25,7 +25,10 @@ TASKS = ("global", "local", "paragraph", "evidence")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Run a random sample of N queries; default: all.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample and the tests.")
 @click.option("--distractors", is_flag=True, help="Add the set's distractors: papers that nobody cites.")
-@click.option("--lenient", is_flag=True, help="Put relevant papers that retrieval missed at the last ranks.")
+@click.option(
+    "--lenient", is_flag=True, help="Put relevant papers that retrieval missed among the candidates that are re-ranked."
+)
+@click.option("--found-by", metavar="NAME", default="", help="Only the queries whose relevant paper this pipeline retrieves.")
 @click.option("--with-bibliography", is_flag=True, help="Give queries the other references of the citing paper.")
 @click.option("--kind", default="", help="Only queries of an evidence set that were judged by this kind, such as manual-train.")
 @click.option(
@@ -57,6 +60,7 @@ def command(
     seed: int,
     distractors: bool,
     lenient: bool,
+    found_by: str,
     with_bibliography: bool,
     kind: str,
     runs: tuple[Path, ...],
@@ -89,7 +93,19 @@ def command(
         progress = stack.enter_context(TerminalProgress())
         files = stack.enter_context(Files(out)) if out else None
         evaluation = Evaluation(
-            folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, progress, train_missing
+            folder,
+            task,
+            split,
+            sample,
+            seed,
+            distractors,
+            lenient,
+            found_by,
+            with_bibliography,
+            kind,
+            measures,
+            progress,
+            train_missing,
         )
         systems = list(dict.fromkeys(names)) or ([] if runs else [DEFAULT])
         report = evaluation.report(systems, runs, baseline, files, by_citations)

@@ -42,6 +42,8 @@ class Evaluation:
     seed: int = 0
     distractors: bool = False
     lenient: bool = False
+    found_by: str = ""
+    """Only the queries of which this pipeline retrieves a relevant paper."""
     with_bibliography: bool = False
     kind: str = ""
     """Only the queries of an evidence set that were judged by this kind."""
@@ -87,8 +89,9 @@ class Evaluation:
         external = {_run_name(path): read_run(path) for path in runs}
         if len(external) < len(runs):
             raise CitewellError("two runs have the same file name; rename one")
+        found_by = pipeline(self.found_by) if self.found_by else None
         return run_systems(
-            self.queries(), self.libraries(), pipelines, external, list(names), self.lenient, self.progress, listener
+            self.queries(), self.libraries(), pipelines, external, list(names), self.lenient, self.progress, listener, found_by
         )
 
     def report(
@@ -121,6 +124,7 @@ class Evaluation:
             experiment,
             baseline or names[0],
             lenient=self.lenient,
+            found_by=self.found_by,
             with_bibliography=self.with_bibliography,
             distractors=self.distractors,
             sample=self.sample if self.sample is not None and self.sample < self.available else None,
@@ -143,6 +147,7 @@ def experiment(
     runs: Sequence[str | os.PathLike[str]] = (),
     distractors: bool = False,
     lenient: bool = False,
+    found_by: str = "",
     with_bibliography: bool = False,
     kind: str = "",
     by_citations: bool = False,
@@ -162,7 +167,8 @@ def experiment(
         baseline: the name of the system to compare the others with; by default the first one.
         runs: TREC run files of other systems to score as well.
         distractors: add the distractors of the set to the library.
-        lenient: put relevant papers that retrieval missed at the last ranks.
+        lenient: put relevant papers that retrieval missed among the candidates before re-ranking.
+        found_by: only the queries of which the pipeline of this name retrieves a relevant paper.
         with_bibliography: give queries the other references of the citing paper.
         kind: only the queries of an evidence set that were judged by this kind.
         by_citations: also report recall by how often the relevant paper had been cited before.
@@ -176,7 +182,19 @@ def experiment(
     """
     folder = Path(set_folder)
     evaluation = Evaluation(
-        folder, task, split, sample, seed, distractors, lenient, with_bibliography, kind, measures, progress, train
+        folder,
+        task,
+        split,
+        sample,
+        seed,
+        distractors,
+        lenient,
+        found_by,
+        with_bibliography,
+        kind,
+        measures,
+        progress,
+        train,
     )
     return evaluation.report(pipelines, [Path(run) for run in runs], baseline, by_citations=by_citations)
 

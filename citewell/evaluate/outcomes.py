@@ -46,7 +46,7 @@ class Outcome:
     seconds: Values | None
     """CPU time of each query; None for an external run."""
     injected: int = 0
-    """How many relevant papers were put at the last ranks because retrieval missed them."""
+    """How many relevant papers were put among the candidates because retrieval missed them; in a run, at its last ranks."""
     removed: int = 0
     """How many papers of an external run are not in the library, or hidden from the query."""
     missing: int = 0
@@ -72,7 +72,7 @@ class Experiment:
     seconds: float
     """CPU time in total, without building libraries."""
     skipped: int
-    """How many queries did not run, because too few of their relevant papers are in the library."""
+    """How many queries did not run, because too few of their relevant papers are in the library, or were retrieved."""
 
 
 @dataclass
@@ -101,8 +101,12 @@ def run_systems(
     lenient: bool = False,
     progress: Progress = SILENT,
     listener: Listener | None = None,
+    found_by: Pipeline | None = None,
 ) -> Experiment:
-    """Run every pipeline on every query, and score it together with the external `runs`."""
+    """Run every pipeline on every query, and score it together with the external `runs`.
+
+    `found_by`: leave out the queries of which this pipeline retrieves no relevant paper.
+    """
     runs = runs or {}
     tallies = {name: _Tally() for name in (*(pipeline.name for pipeline in pipelines), *runs)}
     if len(tallies) < len(pipelines) + len(runs):
@@ -112,11 +116,14 @@ def run_systems(
     left, steps = len(queries), -1
     cold = list(pipelines)
     started = time.process_time() - libraries.seconds
-    for runner, group in runners_by_date(queries, libraries, pipelines, names, lenient, with_sentences):
+    prepared = [*pipelines, found_by] if found_by else pipelines
+    for runner, group in runners_by_date(queries, libraries, prepared, names, lenient, with_sentences):
         if libraries.steps != steps:  # a library was built or encoded in between
             steps = libraries.steps
             progress.start("running queries", left * len(tallies), "rankings")
-        for batch in _batches(group):
+        for size, batch in ((len(each), each) for each in _batches(group)):
+            if found_by:
+                batch = [judged for judged in batch if runner.finds(found_by, judged)]
             qrels = runner.qrels(batch)
             runnable = [judged for judged in batch if judged.id in qrels[""]]
             while cold and runnable:  # what is loaded or compiled at first use is not the time of a query
@@ -130,11 +137,12 @@ def run_systems(
                 tallies[name].ranks += runner.ranks(qrels, rankings)
                 if listener:
                     listener.rankings(name, rankings)
-            progress.advance((len(batch) - len(runnable)) * len(tallies))
-            left -= len(batch)
+            progress.advance((size - len(runnable)) * len(tallies))
+            left -= size
     progress.finish()
     if not judgements:
-        raise CitewellError("no query can run: none of their relevant papers are in the set")
+        found = f" or found by {found_by.name}" if found_by else ""
+        raise CitewellError(f"no query can run: none of their relevant papers are in the set{found}")
     outcomes = [tally.outcome(name) for name, tally in tallies.items()]
     seconds = time.process_time() - libraries.seconds - started
     ran, relevant = [judged for judged, _ in judgements], [papers for _, papers in judgements]

@@ -43,6 +43,7 @@ class Report:
     comparisons: list[significance.Comparison]
     baseline: str
     lenient: bool = False
+    found_by: str = ""
     with_bibliography: bool = False
     distractors: bool = False
     sample: int | None = None
@@ -77,6 +78,7 @@ class Report:
             "queries": len(self.experiment.queries),
             "strict": True,
             "lenient": self.lenient,
+            "found_by": self.found_by,
             "with_bibliography": self.with_bibliography,
             "distractors": self.distractors,
             "sample": self.sample,
@@ -102,7 +104,9 @@ class Report:
         parts.append(f"sampled with seed {self.seed}" if self.sample else "all queries")
         parts.append("strict in time" if self.timed else "without dates")
         if self.lenient:
-            parts.append("LENIENT: relevant papers that retrieval missed are put at the last ranks")
+            parts.append("LENIENT: relevant papers that retrieval missed are put among the candidates before re-ranking")
+        if self.found_by:
+            parts.append(f"ONLY QUERIES whose relevant paper {self.found_by} retrieves: {self.experiment.skipped:,} left out")
         if self.with_bibliography:
             parts.append("WITH BIBLIOGRAPHY: queries know the other references of the citing paper")
         if self.distractors:

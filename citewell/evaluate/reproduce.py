@@ -86,10 +86,10 @@ def reproduce(
     ]
     for folder in sets:
         dataset = DataSet.open(folder)
-        for task, split, lenient in dict.fromkeys(_rules(each.table) for each in tables):
+        for task, split, lenient, found_by in dict.fromkeys(_rules(each.table) for each in tables):
             if task not in dataset.tasks:
                 continue
-            here = [each for each in tables if _rules(each.table) == (task, split, lenient)]
+            here = [each for each in tables if _rules(each.table) == (task, split, lenient, found_by)]
             systems = _systems(row.row for each in here for row in each.rows if row.status == MEASURED)
             if not systems:
                 continue
@@ -102,6 +102,7 @@ def reproduce(
                     sample,
                     seed,
                     lenient=lenient,
+                    found_by=found_by,
                     measures=further,
                     progress=progress,
                     train=train,
@@ -136,6 +137,7 @@ def as_json(name: str, study: Study, tables: Sequence[ReproducedTable], sample: 
                 "task": each.table.task,
                 "split": each.table.split,
                 "lenient": each.table.lenient,
+                "found_by": each.table.found_by,
                 "queries": each.queries,
                 "failed": each.failed,
                 "rows": [
@@ -170,8 +172,10 @@ def _print_table(reproduced: ReproducedTable, console: Console) -> None:
 
     sets = ", ".join(f"{name} ({count:,} queries)" for name, count in reproduced.queries.items())
     console.print(f"{reproduced.table.name}: {reproduced.table.caption}", style="bold", highlight=False)
-    lenient = ", lenient like the study" if reproduced.table.lenient else ""
-    rules = f"OTHER DATA, {sets}, {reproduced.table.split} split, strict in time{lenient}"
+    asked = reproduced.table
+    lenient = ", lenient like the study: missed papers are put among the candidates before re-ranking" if asked.lenient else ""
+    found = f", only the queries whose relevant paper {asked.found_by} retrieves, like the study" if asked.found_by else ""
+    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}"
     console.print(f"ours: {rules if sets else 'no available set has this task'}", style="yellow", highlight=False)
     for name, reason in reproduced.failed.items():
         console.print(f"ours: {name} was not measured: {reason}", style="yellow", highlight=False)
@@ -193,8 +197,8 @@ def _print_table(reproduced: ReproducedTable, console: Console) -> None:
     console.print(table)
 
 
-def _rules(table: Table) -> tuple[str, str, bool]:
-    return table.task, table.split, table.lenient
+def _rules(table: Table) -> tuple[str, str, bool, str]:
+    return table.task, table.split, table.lenient, table.found_by
 
 
 def _systems(rows: Iterable[Row]) -> dict[str, Pipeline]:

@@ -82,6 +82,11 @@ class Runner:
         """The ids of these papers in rankings."""
         return self._names.ids(numbers)
 
+    def finds(self, pipeline: Pipeline, judged: JudgedQuery) -> bool:
+        """Whether a pipeline retrieves a relevant paper."""
+        request = Request(LocalCollection(self._library), self.request(judged).query)  # without inserted papers
+        return bool(np.isin(pipeline.rank(request).papers[:DEPTH], self.relevant_papers(judged)).any())
+
     def warm_up(self, pipeline: Pipeline, judged: JudgedQuery) -> None:
         pipeline.rank(self.request(judged))
 
@@ -107,7 +112,8 @@ class Runner:
             ids, scores = self._names.ids(ranking.papers.tolist()), strictly_falling(ranking.scores).tolist()
             runs[""][judged.id] = ranked = dict(zip(ids, scores, strict=True))
             if self._lenient:
-                injected += _inject(ranked, qrels[""][judged.id])
+                injected += len(pipeline.missed(request))
+                _inject(ranked, qrels[""][judged.id])  # what a stage has dropped since
             progress.advance()
         return runs, seconds, injected
 
@@ -162,7 +168,8 @@ class Runner:
         if query.known:
             relevant = set(self._names.numbers(judged.relevant))
             query = replace(query, known=[name for name in query.known if self._names.number(name) not in relevant])
-        return Request(LocalCollection(self._library), query)
+        inserted = np.array(self.relevant_papers(judged) if self._lenient else [], np.int64)
+        return Request(LocalCollection(self._library), query, inserted)
 
     def _overlap(self, name: str, judged: JudgedQuery, run: Mapping[str, Ranked]) -> float:
         numbers = [number for paper in run[judged.id] if (number := self._names.number(paper)) is not None]

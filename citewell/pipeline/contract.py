@@ -122,6 +122,11 @@ class Retriever(Stage):
 class Reranker(Stage):
     """A later stage: from a ranking to a ranking."""
 
+    @property
+    def window(self) -> int | None:
+        """How many of the top papers it reads; None for all of them."""
+        return None
+
     @abstractmethod
     def rerank(self, request: Request, ranking: Ranking) -> Ranking:
         """The ranking in a new order, or with other papers."""

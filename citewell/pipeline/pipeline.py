@@ -21,6 +21,7 @@ from citewell.pipeline import preparation
 from citewell.pipeline.contract import (
     Component,
     Explanations,
+    Fusion,
     Requirement,
     Reranker,
     Retriever,
@@ -33,6 +34,7 @@ from citewell.pipeline.contract import (
 from citewell.pipeline.explanation import suggestions
 from citewell.pipeline.results import Results
 from citewell.progress import SILENT, Progress
+from citewell.ranking.insertion import insert, missing
 from citewell.ranking.request import Request
 from citewell.ranking.sentences import SentenceRanking, bm25_sentences
 from citewell.types import Float32Array, PaperNumbers
@@ -85,7 +87,10 @@ class Pipeline(Component):
     def _rank(self, request: Request) -> Ranking:
         first, *others = self.stages
         assert isinstance(first, Retriever)
-        steps = [Step(first, self._retrieved(request, first))]
+        retrieved = self._retrieved(request, first)
+        if len(request.inserted):
+            retrieved = insert(retrieved, request.inserted[request.passes(request.inserted)], self._window)
+        steps = [Step(first, retrieved)]
         for stage in others:
             assert isinstance(stage, Reranker)
             steps.append(Step(stage, request.filtered(stage.rerank(request, steps[-1].ranking))))
@@ -94,6 +99,20 @@ class Pipeline(Component):
     def _retrieved(self, request: Request, stage: Retriever) -> Ranking:
         """The ranking of a first stage, which other pipelines of the same request may share."""
         return request.memo(stage.key, "ranking of the stage", lambda: request.filtered(stage.retrieve(request)))
+
+    @property
+    def _window(self) -> int | None:
+        """How many of the retrieved papers the first re-ranker reads; None for all."""
+        return next((stage.window for stage in self.stages[1:] if isinstance(stage, Reranker)), None)
+
+    def missed(self, request: Request) -> set[int]:
+        """Those of the papers to be inserted that are not among the candidates without that."""
+        first = self.stages[0]
+        assert isinstance(first, Retriever)
+        parts = [each.missed(request) for each in first.components() if isinstance(each, Pipeline)]
+        if parts and isinstance(first, Fusion):
+            return set.intersection(*parts)
+        return set(missing(self._retrieved(request, first), request.inserted, self._window).tolist())
 
     @property
     def can_score(self) -> bool:

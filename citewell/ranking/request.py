@@ -32,6 +32,8 @@ class Request:
 
     collection: Collection
     query: Query
+    inserted: PaperNumbers = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Papers that are put among the candidates of the first re-ranker if retrieval misses them; for evaluation only."""
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def memo(self, stage: Hashable, purpose: str, compute: Callable[[], Value]) -> Value:

@@ -27,6 +27,10 @@ class TopReranker(Reranker):
     label: ClassVar[str]
     """What its score is called in reasons."""
 
+    @property
+    def window(self) -> int | None:
+        return self.depth
+
     @abstractmethod
     def compute_scores(self, request: Request, papers: PaperNumbers) -> Float32Array:
         """The scores of papers; NaN where the stage has none."""

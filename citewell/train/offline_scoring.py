@@ -30,6 +30,7 @@ from citewell.models.onnx import tokenizer
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
 from citewell.progress import SILENT, Progress
+from citewell.ranking.insertion import insert
 from citewell.rerank.enhanced_context import candidates
 from citewell.train.packs import Arrays, load, save
 
@@ -49,10 +50,10 @@ def collect_inputs(
     cited = np.zeros((len(queries), depth, shape.years + 1), np.float32)
     progress.start("collecting candidates", len(queries), "queries")
     rows_by_query = {judged.id: at for at, judged in enumerate(queries)}
-    for runner, group in runners_by_date(queries, evaluation.libraries(), [first]):
+    for runner, group in runners_by_date(queries, evaluation.libraries(), [first], lenient=evaluation.lenient):
         for judged in group:
             request, at = runner.request(judged), rows_by_query[judged.id]
-            papers = first.rank(request).papers[:depth]
+            papers = insert(first.rank(request), request.inserted, depth).papers[:depth]
             read, names = candidates(request, papers, shape.years), runner.ids(papers.tolist())
             for name, paper in zip(names, read, strict=True):
                 candidates_by_name.setdefault(name, paper)
@@ -115,6 +116,7 @@ def main() -> None:
 @click.option("--seed", default=0, show_default=True)
 @click.option("--first-stage", default="bm25", show_default=True, help="The pipeline that retrieves the candidates.")
 @click.option("--depth", default=1000, show_default=True)
+@click.option("--lenient", is_flag=True, help="Relevant papers that the first stage missed take the last places.")
 def make_command(folder: Path, inputs: Path, recipe: str, split: str, sample: int | None, seed: int, **options: Any) -> None:
     """Write the inputs for the queries of the set in FOLDER."""
     from citewell.train.from_sets import base_folder
@@ -127,7 +129,7 @@ def make_command(folder: Path, inputs: Path, recipe: str, split: str, sample: in
             f"the recipe {recipe!r} is not for an enhanced-context model; name one that begins with 'medic-text'"
         )
     shape = Shape(**{**chosen.shape, "kernels": tuple(chosen.shape.get("kernels", Shape.kernels))})
-    evaluation = Evaluation(folder, "local", split, sample, seed, train=train_missing)
+    evaluation = Evaluation(folder, "local", split, sample, seed, lenient=options["lenient"], train=train_missing)
     save(
         collect_inputs(
             evaluation, pipeline(options["first_stage"]), options["depth"], shape, base_folder(chosen, None), _Announced()

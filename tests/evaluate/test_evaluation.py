@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import bm25s
 import numpy as np
@@ -16,6 +17,14 @@ from citewell.errors import CitewellError
 from citewell.evaluate import set_libraries, trec
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.files import Files, write_report
+from citewell.evaluate.report import Report
+from citewell.fuse.reciprocal_rank import ReciprocalRank
+from citewell.pipeline.pipeline import Pipeline
+from citewell.pipeline.registry import pipeline
+from citewell.ranking.request import Request
+from citewell.rerank.base import TopReranker
+from citewell.retrieve.bm25 import BM25
+from citewell.types import Float32Array, PaperNumbers
 from tests.evaluate.small_set import SmallSet, small_set
 
 
@@ -116,19 +125,63 @@ def test_queries_are_made_of_what_each_task_may_use(folder: Path) -> None:
     assert first.query.text() == f"{first.query.title}\n{first.query.abstract}"
 
 
-def test_lenient_puts_missed_relevant_papers_at_the_last_rank(tmp_path: Path) -> None:
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A set with a query that has no word in common with its relevant paper."""
     made = small_set()
     made.contexts.append({"id": "odd", "citing": "p2020-1", "cited": ["p2016-5"], "text": "xyzzy TARGETCIT plugh"})
     made.papers.append({"id": "p2016-5x", "title": "Xyzzy", "year": 2016})
     made.paper("p2020-1")["title"] = "Plugh"
-    folder = made.write(tmp_path / "set")
-    strict, lenient = (Evaluation(folder, "local", lenient=each).report(["bm25"]) for each in (False, True))
-    at = [judged.id for judged in strict.experiment.queries].index("odd")
-    assert strict.experiment.outcomes[0].ranks[at] == [0]
-    assert strict.experiment.outcomes[0].injected == 0
-    assert lenient.experiment.outcomes[0].ranks[at] == [2]
-    assert lenient.experiment.outcomes[0].injected > 0
+    return made.write(tmp_path / "set")
+
+
+def rank_of(report: Report, query: str, system: int = 0) -> list[int]:
+    at = [judged.id for judged in report.experiment.queries].index(query)
+    return report.experiment.outcomes[system].ranks[at]
+
+
+def test_lenient_puts_missed_relevant_papers_at_the_end_of_what_is_retrieved(odd: Path) -> None:
+    strict, lenient = (Evaluation(odd, "local", lenient=each).report(["bm25"]) for each in (False, True))
+    assert (rank_of(strict, "odd"), rank_of(lenient, "odd")) == ([0], [2])
+    assert strict.experiment.outcomes[0].injected == 0 < lenient.experiment.outcomes[0].injected
     assert lenient.as_json()["lenient"] is True
+
+
+@dataclass(frozen=True)
+class NewestFirst(TopReranker):
+    """Puts the newest of the first papers first."""
+
+    depth: int = 2
+    label: ClassVar[str] = "Newest"
+
+    def compute_scores(self, request: Request, papers: PaperNumbers) -> Float32Array:
+        return -papers.astype(np.float32)
+
+
+def test_lenient_puts_missed_relevant_papers_among_what_is_re_ranked(odd: Path) -> None:
+    reranked = BM25() >> NewestFirst(depth=1), BM25() >> NewestFirst(depth=3)
+    strict = Evaluation(odd, "local").report(reranked)
+    lenient = Evaluation(odd, "local", lenient=True).report(reranked)
+    assert [rank_of(strict, "odd", at) for at in (0, 1)] == [[0], [0]]
+    # With one place among the candidates the relevant paper takes it; with three, the re-ranker decides.
+    assert rank_of(lenient, "odd", 0) == [1]
+    assert rank_of(lenient, "odd", 1) == [1]
+    missed = [outcome.injected for outcome in lenient.experiment.outcomes]
+    assert missed[0] > missed[1] > 0, "of fewer candidates more are missing"
+    fusion = Pipeline.of(ReciprocalRank(of=(pipeline("bm25"), pipeline("bm25-contexts"))))
+    fused = Evaluation(odd, "local", lenient=True).report([fusion])
+    assert rank_of(fused, "odd") != [0]
+
+
+def test_found_by_leaves_out_what_a_first_stage_misses(odd: Path) -> None:
+    everything = Evaluation(odd, "local").report(["bm25"])
+    found = Evaluation(odd, "local", found_by="bm25").report(["bm25"])
+    missed = [judged.id for judged in everything.experiment.queries if not any(rank_of(everything, judged.id))]
+    assert "odd" in missed
+    asked, left = ({judged.id for judged in each.experiment.queries} for each in (everything, found))
+    assert asked - left == set(missed)
+    assert found.experiment.skipped == everything.experiment.skipped + len(missed)
+    assert found.as_json()["found_by"] == "bm25" and "ONLY QUERIES whose relevant paper bm25 retrieves" in found.heading()
 
 
 def test_with_bibliography_queries_know_the_other_references_and_never_the_relevant_ones(folder: Path) -> None:

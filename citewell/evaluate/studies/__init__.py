@@ -34,7 +34,9 @@ class Table(msgspec.Struct):
     split: str = "test"
     """``dev`` for a table that the study used to make choices."""
     lenient: bool = False
-    """Whether the study adds relevant papers that retrieval missed to the candidates."""
+    """Whether the study adds relevant papers that retrieval missed to the candidates, before they are re-ranked."""
+    found_by: str = ""
+    """Our pipeline for the first stage of the study, if it asks only the queries whose relevant paper that stage retrieves."""
 
 
 class Study(msgspec.Struct):
