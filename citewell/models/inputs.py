@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from citewell.models.special_tokens import SpecialTokens
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-CLS, SEP, MASK = "[CLS]", "[SEP]", "[MASK]"
 FILE = "inputs.json"
 _CHARACTERS = 8192
 """Longer texts are cut: no token beyond this is ever read."""
@@ -77,11 +77,13 @@ class TokenReader:
     def __init__(self, tokenizer: Tokenizer, inputs: Inputs) -> None:
         self._tokenizer = tokenizer
         self._inputs = inputs
-        self.cls, self.sep, self.mask = (tokenizer.token_to_id(token) or 0 for token in (CLS, SEP, MASK))
+        self.special = SpecialTokens.of(tokenizer)
+        self.cls, self.sep, self.mask = self.special[:3]
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of some texts, without special tokens."""
-        masked = [text[:_CHARACTERS].replace(TARGET_MARK, f" {MASK} ").replace(OTHER_MARK, " [UNK] ") for text in texts]
+        gap, other = f" {self.special.gap} ", f" {self.special.other} "
+        masked = [text[:_CHARACTERS].replace(TARGET_MARK, gap).replace(OTHER_MARK, other) for text in texts]
         return [each.ids for each in self._tokenizer.encode_batch(masked, add_special_tokens=False)]
 
     def query(self, query: Query) -> list[int]:

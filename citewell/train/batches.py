@@ -10,10 +10,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from citewell.errors import CitewellError
 from citewell.models.inputs import Inputs
+from citewell.models.special_tokens import SpecialTokens
 from citewell.train.packs import EMPTY, TASKS, Arrays
 
-CLS, SEP, MASK = 101, 102, 103
 _ROUND = 32
 """Batches are padded to a multiple of this, so that few shapes occur."""
 _YEARS = 1 << 14
@@ -56,6 +57,9 @@ class Texts:
 
         self.device = device
         self.inputs = inputs
+        if "special" not in arrays:
+            raise CitewellError("this pack does not say what its special tokens are; delete it, and it is made again")
+        self.special = SpecialTokens(*arrays["special"].tolist())
         self._tokens, self._at, self._gap = tensor("tokens"), tensor("text_at"), tensor("text_gap")
         self._prefixes = tensor("prefixes")
         self._title, self._abstract = tensor("paper_title"), tensor("paper_abstract")
@@ -117,7 +121,7 @@ class Texts:
         texts = len(parts[0].rows)
         # One extra column receives the tokens beyond the end of a text.
         ids = torch.zeros((texts, size + 1), dtype=torch.int64, device=self.device)
-        ids[:, 0] = CLS
+        ids[:, 0] = self.special.cls
         cursor = torch.ones(texts, dtype=torch.int64, device=self.device)
         for part in parts:
             start, whole = self._at[part.rows], self._at[part.rows + 1] - self._at[part.rows]
@@ -133,10 +137,10 @@ class Texts:
             if part.ends != "never":
                 ended = length > 0 if part.ends == "if any" else torch.ones_like(length, dtype=torch.bool)
                 at = torch.where(ended & (cursor < size), cursor, size)
-                ids.scatter_(1, at[:, None], torch.full_like(at, SEP)[:, None])
+                ids.scatter_(1, at[:, None], torch.full_like(at, self.special.sep)[:, None])
                 cursor = cursor + ended
         over = cursor > size
-        ids[:, size - 1] = torch.where(over, SEP, ids[:, size - 1])
+        ids[:, size - 1] = torch.where(over, self.special.sep, ids[:, size - 1])
         longest = int(cursor.clamp(max=size).max())
         width = min(size, -(-longest // _ROUND) * _ROUND)
         mask = torch.arange(width, device=self.device) < cursor[:, None]

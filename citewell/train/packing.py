@@ -78,6 +78,7 @@ def pack(sources: Sequence[Source], reader: TokenReader, inputs: Inputs) -> Arra
                     _add_query(judged, task, split, source, first, place, texts, inputs, papers, queries)
     return {
         **texts.arrays(),
+        "special": np.array(reader.special[:3], np.int32),
         "prefixes": np.array(prefixes, np.int32),
         "sets": np.array([source.name for source in sources]),
         "train_until": np.array([source.train_until for source in sources], np.int32),

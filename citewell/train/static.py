@@ -27,11 +27,12 @@ from torch.nn import functional
 from citewell.files import replaced
 from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
+from citewell.models.special_tokens import SpecialTokens
 from citewell.models.static import FACTOR, HASH_MASK, KINDS, MAX_WORD_TOKENS, continuation_tokens
 from citewell.models.static import FILE as SERVED
 from citewell.progress import SILENT, Progress
 from citewell.train import losses
-from citewell.train.batches import CLS, MASK, SEP, Texts, Tokens
+from citewell.train.batches import Texts, Tokens
 from citewell.train.bert import WEIGHTS
 from citewell.train.card import RECIPE, TOKENIZER, write_card, write_record
 from citewell.train.checkpoints import Checkpoint, training_fingerprint
@@ -79,8 +80,11 @@ SECTIONS = {"numbers": Hyperparameters, "static": StaticHyperparameters}
 class Static(nn.Module):
     """Token ids to text vectors."""
 
-    def __init__(self, table: Tensor, continues: Tensor, words: int, numbers: StaticHyperparameters) -> None:
+    def __init__(
+        self, table: Tensor, continues: Tensor, words: int, numbers: StaticHyperparameters, special: SpecialTokens
+    ) -> None:
         super().__init__()
+        self._special = special
         self._token_dropout, self._words = numbers.token_dropout, words
         self._continues = continues
         self.table = nn.Parameter(table)
@@ -92,22 +96,23 @@ class Static(nn.Module):
         self.register_buffer("kinds", torch.tensor([numbers.query_weights, numbers.paper_weights]))
 
     def papers(self, tokens: Tokens) -> Tensor:
-        places, distances = _parts(tokens)
+        places, distances = _parts(tokens, self._special)
         kinds = torch.where(distances >= 0, 1, torch.where(places == 0, 0, 2))
         return self._sum_vectors(tokens, self._weights(tokens, distances, kinds, 1), as_query=False)
 
     def queries(self, tokens: Tokens) -> Tensor:
-        places, distances = _parts(tokens)
+        places, distances = _parts(tokens, self._special)
         return self._sum_vectors(tokens, self._weights(tokens, distances, places.clamp(max=KINDS - 1), 0), as_query=True)
 
     def _weights(self, tokens: Tokens, distances: Tensor, kinds: Tensor, side: int) -> Tensor:
         reach, far = self.near[side]
-        near = torch.where(distances >= 0, far + (1 - far) * torch.exp(-distances / reach), 1.0) * _content_tokens(tokens)
+        near = torch.where(distances >= 0, far + (1 - far) * torch.exp(-distances / reach), 1.0)
+        near = near * _content_tokens(tokens, self._special)
         totals = torch.zeros(len(kinds), KINDS, device=near.device).scatter_add(1, kinds, near)
         return near * (self.kinds[side] / totals.clamp(min=1e-9).sqrt()).gather(1, kinds)
 
     def _sum_vectors(self, tokens: Tokens, weights: Tensor, as_query: bool) -> Tensor:
-        rows, counted = tokens.ids, _content_tokens(tokens)
+        rows, counted = tokens.ids, _content_tokens(tokens, self._special)
         if self._words:
             words, whole = self._whole_words(tokens)
             rows, counted, weights = torch.cat([rows, words], 1), torch.cat([counted, whole], 1), weights.repeat(1, 2)
@@ -132,17 +137,17 @@ class Static(nn.Module):
         return len(self._continues) + hashes % self._words, ends
 
 
-def _content_tokens(tokens: Tokens) -> Tensor:
+def _content_tokens(tokens: Tokens, special: SpecialTokens) -> Tensor:
     """Tokens other than separators and padding."""
-    return tokens.mask & (tokens.ids != CLS) & (tokens.ids != SEP)
+    return tokens.mask & (tokens.ids != special.cls) & (tokens.ids != special.sep)
 
 
-def _parts(tokens: Tokens) -> tuple[Tensor, Tensor]:
+def _parts(tokens: Tokens, special: SpecialTokens) -> tuple[Tensor, Tensor]:
     """The number of the part that each token is in, and its distance from the first gap of that part; -1 if it has none."""
-    ends = (tokens.ids == SEP).long()
+    ends = (tokens.ids == special.sep).long()
     places = ends.cumsum(1) - ends
     columns = torch.arange(ends.shape[1], device=ends.device).expand(ends.shape)
-    gaps = torch.where(tokens.ids == MASK, columns, ends.shape[1])
+    gaps = torch.where(tokens.ids == special.mask, columns, ends.shape[1])
     first = torch.full_like(ends, ends.shape[1]).scatter_reduce(1, places, gaps, "amin").gather(1, places)
     return places, torch.where(first < ends.shape[1], (columns - first).abs(), -1)
 
@@ -154,7 +159,8 @@ def initial_table(teacher: Training, dimensions: int) -> Tensor:
     ids = torch.arange(teacher.model.config["vocab_size"], device=teacher.device)
     parts = []
     for batch in ids.split(4096):
-        text = torch.stack([torch.full_like(batch, CLS), batch, torch.full_like(batch, SEP)], dim=1)
+        special = teacher.texts.special
+        text = torch.stack([torch.full_like(batch, special.cls), batch, torch.full_like(batch, special.sep)], dim=1)
         parts.append(teacher.encode(Tokens(text, torch.ones_like(text, dtype=torch.bool))))
     vectors = torch.cat(parts)
     vectors = vectors - vectors.mean(0)
@@ -175,7 +181,7 @@ class Distillation:
         table = initial_table(teacher, numbers.dimensions)
         words = torch.randn(numbers.words, table.shape[1], device=table.device) * table.std() / 4
         flags = torch.from_numpy(continues).to(teacher.device)
-        self.model = Static(torch.cat([table, words]), flags, numbers.words, numbers).to(teacher.device)
+        self.model = Static(torch.cat([table, words]), flags, numbers.words, numbers, self.texts.special).to(teacher.device)
 
     def loss(self) -> Tensor:
         """The loss of one batch: the positives, and the teacher's scores."""

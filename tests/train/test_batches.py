@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +18,43 @@ INPUTS = Inputs(query=48, context=24, topic=14, title=8, paper=64, paper_title=8
 LONG = "the harbour pilot reads the tide table before every voyage " * 30
 
 
-@pytest.fixture(scope="module")
-def reader(minilm: Path) -> TokenReader:
-    tokenizer = tokenizers.Tokenizer.from_file(str(minilm / "tokenizer.json"))
+ROBERTA = {"[PAD]": "<pad>", "[UNK]": "<unk>", "[CLS]": "<s>", "[SEP]": "</s>", "[MASK]": "<mask>"}
+MPNET = {**ROBERTA, "[UNK]": "[UNK]"}
+
+
+def renumbered(folder: Path, names: dict[str, str]) -> str:
+    """A tokeniser with other names and numbers of the special tokens than BERT's."""
+    content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    vocabulary = [names.get(token, token) for token in content["model"]["vocab"]]
+    content["model"]["vocab"] = {token: number for number, token in enumerate(reversed(vocabulary))}
+    content["model"]["unk_token"] = names["[UNK]"]
+    for token in content["added_tokens"]:
+        token["content"] = names.get(token["content"], token["content"])
+        token["id"] = content["model"]["vocab"][token["content"]]
+    content["post_processor"] = None
+    return json.dumps(content)
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta", "mpnet"])
+def reader(minilm: Path, request: pytest.FixtureRequest) -> TokenReader:
+    if request.param == "bert":
+        tokenizer = tokenizers.Tokenizer.from_file(str(minilm / "tokenizer.json"))
+    else:
+        tokenizer = tokenizers.Tokenizer.from_str(renumbered(minilm, ROBERTA if request.param == "roberta" else MPNET))
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return TokenReader(tokenizer, INPUTS)
+
+
+def test_special_tokens_are_those_of_the_vocabulary(reader: TokenReader) -> None:
+    tokenizer, special = reader._tokenizer, reader.special
+    assert len({*special[:3]}) == 3 and all(special[:3])
+    assert {tokenizer.id_to_token(number) for number in special[:3]} in (
+        {"[CLS]", "[SEP]", "[MASK]"},
+        {"<s>", "</s>", "<mask>"},
+    )
+    (tokens,) = reader.tokens(["as TARGETCIT and OTHERCIT say"])
+    assert tokens.count(special.mask) == 1 and tokens.count(tokenizer.token_to_id(special.other)) == 1
 
 
 @pytest.fixture(scope="module")
