@@ -1,9 +1,10 @@
-"""Converts a BERT model in Hugging Face's layout to one int8 ONNX file, without torch.
+"""Converts a BERT, RoBERTa or MPNet model in Hugging Face's layout to one int8 ONNX file, without torch.
 
 The graph is built node by node from onnxruntime's fused operators (attention, skip + layer norm, bias + gelu), the ones that
 its optimiser would produce. An encoder returns the mean of the token vectors, or the first token vector, at length 1. A
 cross-encoder (a model with a classifier of one or two outputs) returns the output for the first token, or the difference of the
-two outputs. Weights are quantised to 8 bits per channel, activations dynamically.
+two outputs. Weights are quantised to 8 bits per channel, activations dynamically. MPNet's attention is built from plain
+operators, because the fused one cannot add a bias by distance.
 """
 
 from __future__ import annotations
@@ -19,16 +20,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from citewell.errors import CitewellError
 from citewell.files import write_atomically
+from citewell.models.layouts import DISTANCES, POSITIONS, as_bert, distance_buckets
 from citewell.models.torch_file import read_torch_file
 
 CONFIG, WEIGHTS, OLD_WEIGHTS = "config.json", "model.safetensors", "pytorch_model.bin"
 _OPSET = 17
 _FUSED = "com.microsoft"
-_DEFAULTS = {"model_type": "bert", "position_embedding_type": "absolute", "hidden_act": "gelu", "layer_norm_eps": 1e-12}
-"""Defaults for a config.json that leaves these out, as old ones do."""
-_POSITIONS = "embeddings.position_embeddings.weight"
 _MAX_OUTPUTS = 2
 """A classifier with more outputs is not a relevance model."""
 
@@ -45,14 +43,8 @@ def convert(
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    config = {**_DEFAULTS, **json.loads((folder / CONFIG).read_text("utf-8"))}
-    for name in ("model_type", "position_embedding_type", "hidden_act"):
-        if config[name] != _DEFAULTS[name]:
-            raise CitewellError(
-                f"{folder} has a {config['model_type']} model with {name} {config[name]}; only BERT models can be converted"
-            )
-    tensors = _tensors(folder)
-    tensors[_POSITIONS] = tensors[_POSITIONS][:max_tokens]
+    config, tensors = as_bert(json.loads((folder / CONFIG).read_text("utf-8")), _tensors(folder), folder)
+    tensors[POSITIONS] = tensors[POSITIONS][:max_tokens]
     model = _graph(config, tensors, by_first_token)
     with tempfile.TemporaryDirectory() as scratch:
         full, small = Path(scratch) / "whole.onnx", Path(scratch) / "small.onnx"
@@ -80,11 +72,7 @@ def _tensors(folder: Path) -> Tensors:
 
     path = folder / WEIGHTS
     tensors = load_file(path) if path.is_file() else read_torch_file(folder / OLD_WEIGHTS)
-    # Old files use other names for the scale and shift of a norm.
-    names = {name: name.removeprefix("bert.").replace("LayerNorm.gamma", "LayerNorm.weight") for name in tensors}
-    return {
-        names[name].replace("LayerNorm.beta", "LayerNorm.bias"): value.astype(np.float32) for name, value in tensors.items()
-    }
+    return {name: value.astype(np.float32) for name, value in tensors.items()}
 
 
 class _Nodes:
@@ -97,7 +85,7 @@ class _Nodes:
     def weight(self, name: str, value: npt.NDArray[Any]) -> str:
         from onnx import numpy_helper
 
-        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        self.weights.append(numpy_helper.from_array(np.asarray(value, order="C"), name))
         return name
 
     def add(self, kind: str, inputs: list[str], output: str, domain: str = "", **attributes: Any) -> str:
@@ -112,6 +100,8 @@ def _graph(config: dict[str, Any], tensors: Tensors, by_first_token: bool) -> An
 
     nodes = _Nodes()
     hidden = _add_embeddings(nodes, config, tensors)
+    if DISTANCES in tensors:
+        _add_score_bias(nodes, tensors)
     cross, layers = _is_cross_encoder(tensors), int(config["num_hidden_layers"])
     for layer in range(layers):
         # If the first token represents the text, the last layer only needs that token.
@@ -135,7 +125,7 @@ def _add_embeddings(nodes: _Nodes, config: dict[str, Any], tensors: Tensors) -> 
     """Word, position and segment embeddings of each token, summed and normalised."""
     words = nodes.weight("words", tensors["embeddings.word_embeddings.weight"])
     kinds = tensors["embeddings.token_type_embeddings.weight"]
-    places = tensors[_POSITIONS]
+    places = tensors[POSITIONS]
     nodes.add("Gather", [words, "ids"], "word vectors")
     nodes.add("Shape", ["ids"], "tokens", start=1, end=2)
     zero = nodes.weight("zero", np.array([0], np.int64))
@@ -162,7 +152,10 @@ def _add_layer(nodes: _Nodes, name: str, hidden: str, config: dict[str, Any], te
     weights = nodes.weight(f"{name}.qkv", np.concatenate([tensors[f"{part}.weight"].T for part in parts], axis=1))
     biases = nodes.weight(f"{name}.qkv bias", np.concatenate([tensors[f"{part}.bias"] for part in parts]))
     heads = int(config["num_attention_heads"])
-    attended = nodes.add("Attention", [hidden, weights, biases, "mask"], f"{name} attended", _FUSED, num_heads=heads)
+    if DISTANCES in tensors:
+        attended = _add_attention(nodes, name, hidden, weights, biases, heads, len(tensors[f"{parts[0]}.bias"]))
+    else:
+        attended = nodes.add("Attention", [hidden, weights, biases, "mask"], f"{name} attended", _FUSED, num_heads=heads)
     if first_only:
         first = nodes.weight("first token", np.array([0], np.int64))
         attended = nodes.add("Gather", [attended, first], "first attended", axis=1)
@@ -173,6 +166,53 @@ def _add_layer(nodes: _Nodes, name: str, hidden: str, config: dict[str, Any], te
     bias = nodes.weight(f"{name}.inner bias", tensors[f"{name}.intermediate.dense.bias"])
     nodes.add("BiasGelu", [f"{name} wide", bias], f"{name} active", _FUSED)
     return _add_skip_layer(nodes, f"{name}.output", f"{name} active", hidden, config, tensors)
+
+
+def _add_score_bias(nodes: _Nodes, tensors: Tensors) -> None:
+    """What is added to all attention scores: a bias by distance, and next to nothing for padding."""
+    from onnx import TensorProto
+
+    limit, buckets = len(tensors[POSITIONS]), len(tensors[DISTANCES])
+    by_distance = nodes.weight("bias by distance", tensors[DISTANCES][distance_buckets(limit, buckets)].T)
+    start, step = (nodes.weight(name, np.array(value, np.int64)) for name, value in (("range start", 0), ("range step", 1)))
+    nodes.add("Squeeze", ["tokens"], "token count")
+    nodes.add("Range", [start, "token count", step], "places of tokens")
+    row, column = (nodes.weight(name, np.array([axis], np.int64)) for name, axis in (("row axis", 0), ("column axis", 1)))
+    nodes.add("Unsqueeze", ["places of tokens", column], "from")
+    nodes.add("Unsqueeze", ["places of tokens", row], "to")
+    nodes.add("Sub", ["from", "to"], "distances")
+    nodes.add("Add", ["distances", nodes.weight("shift of distances", np.array(limit - 1, np.int64))], "rows of distances")
+    nodes.add("Gather", [by_distance, "rows of distances"], "bias of heads", axis=1)
+    nodes.add("Unsqueeze", ["bias of heads", row], "bias of texts")
+    nodes.add("Cast", ["mask"], "mask of scores", to=TensorProto.FLOAT)
+    nodes.add("Sub", ["mask of scores", nodes.weight("one", np.array(1, np.float32))], "padding")
+    nodes.add("Mul", ["padding", nodes.weight("very low", np.array(1e9, np.float32))], "padding low")
+    nodes.add("Unsqueeze", ["padding low", nodes.weight("score axes", np.array([1, 2], np.int64))], "padding bias")
+    nodes.add("Add", ["bias of texts", "padding bias"], "score bias")
+
+
+def _add_attention(nodes: _Nodes, name: str, hidden: str, weights: str, biases: str, heads: int, size: int) -> str:
+    """Attention with the bias of `_add_score_bias`."""
+    nodes.add("MatMul", [hidden, weights], f"{name} bare qkv")
+    nodes.add("Add", [f"{name} bare qkv", biases], f"{name} all qkv")
+    shape = nodes.weight(f"{name} qkv shape", np.array([0, 0, 3, heads, size // heads], np.int64))
+    nodes.add("Reshape", [f"{name} all qkv", shape], f"{name} by head")
+    nodes.add("Transpose", [f"{name} by head"], f"{name} heads first", perm=[2, 0, 3, 1, 4])
+    parts = []
+    for at, part in enumerate(("query", "key", "value")):
+        place = nodes.weight(f"{name} place of {part}", np.array(at, np.int64))
+        parts.append(nodes.add("Gather", [f"{name} heads first", place], f"{name} {part}", axis=0))
+    nodes.add("Transpose", [parts[1]], f"{name} turned key", perm=[0, 1, 3, 2])
+    nodes.add("MatMul", [parts[0], f"{name} turned key"], f"{name} bare scores")
+    scale = nodes.weight(f"{name} scale", np.array(1 / np.sqrt(size // heads), np.float32))
+    nodes.add("Mul", [f"{name} bare scores", scale], f"{name} scaled scores")
+    nodes.add("Add", [f"{name} scaled scores", "score bias"], f"{name} scores")
+    nodes.add("Softmax", [f"{name} scores"], f"{name} shares", axis=-1)
+    nodes.add("MatMul", [f"{name} shares", parts[2]], f"{name} attended heads")
+    nodes.add("Transpose", [f"{name} attended heads"], f"{name} tokens first", perm=[0, 2, 1, 3])
+    return nodes.add(
+        "Reshape", [f"{name} tokens first", nodes.weight(f"{name} shape", np.array([0, 0, size], np.int64))], f"{name} attended"
+    )
 
 
 def _add_skip_layer(nodes: _Nodes, name: str, hidden: str, skip: str, config: dict[str, Any], tensors: Tensors) -> str:

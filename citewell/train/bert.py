@@ -1,4 +1,7 @@
-"""BERT in torch. Parameters have Hugging Face's names and shapes, so that weight files are compatible."""
+"""BERT in torch. Parameters have Hugging Face's names and shapes, so that weight files are compatible.
+
+RoBERTa and MPNet are read as BERT (`citewell.models.layouts`); MPNet's bias by distance is a part of the attention mask.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from citewell.models.layouts import as_bert, distance_buckets
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
@@ -25,7 +30,8 @@ class _Attention(nn.Module):
             self.self[name](hidden).view(texts, tokens, self._heads, -1).transpose(1, 2) for name in ("query", "key", "value")
         )
         dropout = self._dropout if self.training else 0.0
-        output = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :], dropout_p=dropout)
+        seen = mask if mask.dtype == torch.bool else mask.to(query.dtype)
+        output = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
         return output.transpose(1, 2).reshape(texts, tokens, size)
 
 
@@ -77,6 +83,8 @@ class Bert(nn.Module):
         self._dropout = nn.Dropout(dropout)
         layers = nn.ModuleList(_Layer(config, dropout) for _ in range(config["num_hidden_layers"]))
         self.encoder = nn.ModuleDict({"layer": layers})
+        if buckets := config.get("relative_attention_num_buckets"):
+            self.encoder["relative_attention_bias"] = nn.Embedding(buckets, config["num_attention_heads"])
 
     @property
     def layers(self) -> nn.ModuleList:
@@ -89,9 +97,20 @@ class Bert(nn.Module):
         words = self.embeddings["word_embeddings"](ids) + self.embeddings["position_embeddings"](places)
         kinds = torch.zeros_like(ids) if kinds is None else kinds
         hidden = self._dropout(self.embeddings["LayerNorm"](words + self.embeddings["token_type_embeddings"](kinds)))
+        seen = mask[:, None, None, :]
+        if "relative_attention_bias" in self.encoder:
+            seen = self._score_bias(ids.shape[1]) + torch.where(seen, 0.0, torch.finfo(torch.float32).min)
         for layer in self.layers:
-            hidden = layer(hidden, mask)
+            hidden = layer(hidden, seen)
         return hidden
+
+    def _score_bias(self, tokens: int) -> Tensor:
+        """What MPNet adds to the attention scores, by the distance of two tokens: heads, from, to."""
+        table = self.encoder["relative_attention_bias"].weight
+        buckets = torch.from_numpy(distance_buckets(tokens, len(table))).to(table.device)
+        places = torch.arange(tokens, device=table.device)
+        bias: Tensor = table[buckets[places[:, None] - places + tokens - 1]].permute(2, 0, 1)
+        return bias
 
 
 def mean_vector(hidden: Tensor, mask: Tensor) -> Tensor:
@@ -105,9 +124,9 @@ def read_bert(folder: Path, dropout: float = 0.1) -> Bert:
     """Load the weights in a folder in Hugging Face's layout."""
     from safetensors.torch import load_file
 
-    config = json.loads((folder / CONFIG).read_text("utf-8"))
+    stored = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
+    config, weights = as_bert(json.loads((folder / CONFIG).read_text("utf-8")), stored, folder)
     bert = Bert(config, dropout)
-    weights = {name.removeprefix("bert."): value.float() for name, value in load_file(folder / WEIGHTS).items()}
     missing, _ = bert.load_state_dict(weights, strict=False)
     if missing:
         raise ValueError(f"{folder} lacks the weights {', '.join(missing[:3])}")

@@ -14,6 +14,7 @@ import pytest
 from citewell.errors import CitewellError
 from citewell.models import cross_encoder, encoder, hugging_face
 from citewell.models.inputs import PaperText
+from citewell.models.layouts import distance_buckets
 from citewell.models.torch_file import read_torch_file
 from citewell.papers import Query
 from citewell.pipeline.pipeline import Pipeline
@@ -70,8 +71,31 @@ def random_weights(outputs: int = 0, pooler: bool = False) -> Tensors:
     return {name: value.astype(np.float32) for name, value in tensors.items()}
 
 
-def bert(tensors: Tensors, ids: list[int], kinds: list[int]) -> np.ndarray:
-    """The token vectors of one text."""
+def as_roberta(tensors: Tensors) -> Tensors:
+    """The same model in RoBERTa's layout: two unused positions first, one segment, and a classifier with two layers."""
+    names = {"bert.": "roberta.", "classifier.": "classifier.out_proj.", "roberta.pooler.": "classifier."}
+    renamed = dict(tensors)
+    for ours, theirs in names.items():
+        renamed = {name.replace(ours, theirs, 1) if name.startswith(ours) else name: value for name, value in renamed.items()}
+    places, kinds = (f"roberta.embeddings.{name}_embeddings.weight" for name in ("position", "token_type"))
+    renamed[places] = np.concatenate([np.full((2, SIZE), 9, np.float32), renamed[places]])
+    renamed[kinds] = renamed[kinds][:1]
+    return renamed
+
+
+def as_mpnet(tensors: Tensors, distances: np.ndarray) -> Tensors:
+    """The same model in MPNet's layout, with a bias by distance."""
+    names = {f"attention.self.{part}": f"attention.attn.{part[0]}" for part in ("query", "key", "value")}
+    names |= {"attention.output.dense": "attention.attn.o", "attention.output.LayerNorm": "attention.LayerNorm"}
+    renamed = {name.replace("roberta.", "mpnet."): value for name, value in as_roberta(tensors).items()}
+    for ours, theirs in names.items():
+        renamed = {name.replace(ours, theirs): value for name, value in renamed.items()}
+    del renamed["mpnet.embeddings.token_type_embeddings.weight"]
+    return {**renamed, "mpnet.encoder.relative_attention_bias.weight": distances}
+
+
+def bert(tensors: Tensors, ids: list[int], kinds: list[int], distances: np.ndarray | None = None) -> np.ndarray:
+    """The token vectors of one text; `distances` is MPNet's table, of which near tokens have a row for each distance."""
 
     def linear(name: str, hidden: np.ndarray) -> np.ndarray:
         return np.asarray(hidden @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"])
@@ -90,6 +114,11 @@ def bert(tensors: Tensors, ids: list[int], kinds: list[int]) -> np.ndarray:
             for part in ("query", "key", "value")
         )
         scores = query @ key.transpose(0, 2, 1) / math.sqrt(SIZE // HEADS)
+        if distances is not None:
+            for here in range(len(ids)):
+                for there in range(len(ids)):
+                    row = here - there if there <= here else len(distances) // 2 + there - here
+                    scores[:, here, there] += distances[row]
         attention = np.exp(scores - scores.max(axis=2, keepdims=True))
         attended = (attention / attention.sum(axis=2, keepdims=True) @ value).transpose(1, 0, 2).reshape(len(ids), SIZE)
         hidden = norm(f"{name}.attention.output.LayerNorm", linear(f"{name}.attention.output.dense", attended) + hidden)
@@ -144,6 +173,39 @@ def test_a_downloaded_encoder_is_served(models: Path) -> None:
     assert near(encoder.load("mean").encode(["boats gulls tides"])[0], hidden[0]), "a pooling file added later counts"
 
 
+NEAR_AND_FAR = {-511: 31, -128: 31, -64: 30, -16: 26, -15: 25, -8: 24, -7: 23, -1: 17, 0: 0, 1: 1, 7: 7, 8: 8, 16: 10, 200: 15}
+"""Buckets of distances by transformers 5.23, for MPNet's 32."""
+
+
+def test_distances_have_the_buckets_that_mpnet_was_trained_with() -> None:
+    buckets = distance_buckets(512, 32)
+    assert {distance: buckets[distance + 511] for distance in NEAR_AND_FAR} == NEAR_AND_FAR
+    np.testing.assert_array_equal(distance_buckets(40, 32), buckets[511 - 39 : 511 + 40])
+
+
+@pytest.mark.parametrize("kind", ["roberta", "mpnet"])
+@pytest.mark.parametrize("outputs", [0, 1])
+def test_models_of_berts_relatives_are_served(models: Path, kind: str, outputs: int) -> None:
+    tensors = random_weights(outputs, pooler=bool(outputs))
+    tensors["bert.embeddings.token_type_embeddings.weight"][:] *= kind == "roberta"
+    tensors["bert.embeddings.token_type_embeddings.weight"][1] = tensors["bert.embeddings.token_type_embeddings.weight"][0]
+    distances = np.random.default_rng(2).normal(0, 1, (32, HEADS)).astype(np.float32) if kind == "mpnet" else None
+    weights = as_roberta(tensors) if distances is None else as_mpnet(tensors, distances)
+    write_model(models / kind, weights, model_type=kind, type_vocab_size=1, pad_token_id=1, max_position_embeddings=66)
+    if not outputs:
+        ids = [2, 5, 6, 8, 9, 3]
+        short, long = encoder.load(kind).encode(["boats", "boats gulls tides"])
+        assert near(long, bert(tensors, ids, [0] * len(ids), distances).mean(axis=0))
+        assert near(short, bert(tensors, [2, 5, 3], [0] * 3, distances).mean(axis=0)), "padding is ignored"
+        return
+    text = [2, 10, 12, 3, 5, 3, 8, 9, 6, 3]
+    first = bert(tensors, text, [0] * len(text), distances)[0]
+    pooled = np.tanh(first @ tensors["bert.pooler.dense.weight"].T + tensors["bert.pooler.dense.bias"])
+    expected = pooled @ tensors["classifier.weight"].T + tensors["classifier.bias"]
+    found = cross_encoder.load(kind).scores(Query("global", title="boats"), [PaperText("tides gulls")])
+    np.testing.assert_allclose(found, expected, atol=0.15)
+
+
 @pytest.mark.parametrize(("outputs", "pooler"), [(1, False), (1, True), (2, True)])
 def test_a_downloaded_cross_encoder_is_served(models: Path, outputs: int, pooler: bool) -> None:
     write_model(models / "judge", tensors := random_weights(outputs, pooler))
@@ -180,8 +242,8 @@ def test_a_graph_exported_by_other_tools_is_served(models: Path) -> None:
 
 
 def test_unsupported_models_are_one_line_errors(models: Path) -> None:
-    write_model(models / "other", random_weights(), model_type="roberta")
-    with pytest.raises(CitewellError, match="has a roberta model with model_type roberta; only BERT models"):
+    write_model(models / "other", random_weights(), model_type="albert")
+    with pytest.raises(CitewellError, match="has a model of type albert; only BERT, RoBERTa and MPNet can be read"):
         encoder.load("other")
     write_model(models / "sharp", random_weights(), hidden_act="relu")
     with pytest.raises(CitewellError, match="with hidden_act relu"):

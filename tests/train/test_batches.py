@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from citewell.models.inputs import Inputs, PaperText, TokenReader
@@ -148,3 +149,27 @@ def test_sampled_contexts_are_from_earlier_years_and_in_order(source, reader: To
             assert all(years[text] < before for text in visible)
             assert visible == sorted(visible, key=lambda text: years[text]) and len(set(visible)) == len(visible)
             assert len(visible) == min(INPUTS.contexts, sum(year < before for year in years.values()))
+
+
+@pytest.mark.parametrize("kind", ["roberta", "mpnet"])
+def test_models_of_berts_relatives_are_trained_as_they_are_served(kind: str, tmp_path: Path) -> None:
+    from citewell.train.bert import read_bert, write_bert
+    from tests.models import test_hugging_face as served
+
+    tensors = served.random_weights()
+    segments = tensors["bert.embeddings.token_type_embeddings.weight"]
+    segments[:] = segments[0] * (kind == "roberta")
+    distances = np.random.default_rng(2).normal(0, 2, (32, served.HEADS)).astype(np.float32) if kind == "mpnet" else None
+    weights = served.as_roberta(tensors) if distances is None else served.as_mpnet(tensors, distances)
+    more = {} if distances is None else {"relative_attention_num_buckets": 32}
+    folder = served.write_model(tmp_path / kind, weights, model_type=kind, type_vocab_size=1, pad_token_id=1, **more)
+    ids = [2, 5, 6, 8, 9, 3]
+    model = read_bert(folder).eval()
+    padded, mask = torch.tensor([[*ids, 0, 0]]), torch.arange(8)[None] < len(ids)
+    with torch.no_grad():
+        vectors = model(padded, mask)[0, : len(ids)].numpy()
+    np.testing.assert_allclose(vectors, served.bert(tensors, ids, [0] * len(ids), distances), atol=1e-4)
+    write_bert(model, tmp_path / "again")
+    with torch.no_grad():
+        again = read_bert(tmp_path / "again").eval()(padded, mask)[0, : len(ids)].numpy()
+    np.testing.assert_allclose(again, vectors, atol=0.02)
