@@ -19,6 +19,7 @@ from citewell.evaluate.sets import DataSet
 from citewell.evaluate.studies import Row, Study, Table
 from citewell.evaluate.term_overlap import is_overlap
 from citewell.evaluate.tuning import label
+from citewell.pipeline.contract import TrainedModel, Vectors
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import definitions, pipeline
 from citewell.progress import SILENT, Progress
@@ -138,6 +139,7 @@ def as_json(name: str, study: Study, tables: Sequence[ReproducedTable], sample: 
                 "split": each.table.split,
                 "lenient": each.table.lenient,
                 "found_by": each.table.found_by,
+                "percent": each.table.percent,
                 "queries": each.queries,
                 "failed": each.failed,
                 "rows": [
@@ -146,6 +148,7 @@ def as_json(name: str, study: Study, tables: Sequence[ReproducedTable], sample: 
                         "published": dict(zip(each.table.columns, row.row.values, strict=False)),
                         "pipeline": row.row.pipeline,
                         "settings": row.row.settings,
+                        "weights": weights(row.row),
                         "status": row.status,
                         "ours": row.ours,
                     }
@@ -185,13 +188,15 @@ def _print_table(reproduced: ReproducedTable, console: Console) -> None:
         table.add_column(column, justify="right")
     table.add_column("our pipeline", style="cyan")
     for name in reproduced.queries:
-        for measure in reproduced.table.measures:
-            table.add_column(f"{name} {measure}", justify="right", style="cyan")
+        for measure in asked.measures:
+            table.add_column(f"{name} {measure}{' %' if asked.percent else ''}", justify="right", style="cyan")
     for row in reproduced.rows:
         published = [*row.row.values, *[math.nan] * (len(reproduced.table.columns) - len(row.row.values))]
-        status = {MISSING: f"missing: {row.row.pipeline}", NONE: ""}.get(row.status, label(row.row.pipeline, row.row.settings))
+        status = {MISSING: f"missing: {row.row.pipeline}", NONE: ""}.get(row.status, _described(row.row))
         figures = [
-            _figure(row.ours.get(name, {}).get(measure)) for name in reproduced.queries for measure in reproduced.table.measures
+            _figure(row.ours.get(name, {}).get(measure), asked.percent)
+            for name in reproduced.queries
+            for measure in asked.measures
         ]
         table.add_row(row.row.method, *map(_printed, published), status, *figures)
     console.print(table)
@@ -215,5 +220,18 @@ def _printed(value: float) -> str:
     return "?" if math.isnan(value) else f"{value:g}" if abs(value) < 0.001 or value >= 10 else f"{value:.4f}".rstrip("0")
 
 
-def _figure(value: float | None) -> str:
-    return "" if value is None or math.isnan(value) else f"{value:.4f}"
+def _figure(value: float | None, percent: bool) -> str:
+    return "" if value is None or math.isnan(value) else f"{100 * value:.2f}" if percent else f"{value:.4f}"
+
+
+def weights(row: Row) -> list[str]:
+    """The models whose weights our pipeline of a row uses, which need not be those of the study."""
+    needed = pipeline(row.pipeline, **row.settings).requirements() if row.pipeline in definitions() else []
+    names = [need.encoder if isinstance(need, Vectors) else need.name for need in needed if not isinstance(need, TrainedModel)]
+    return list(dict.fromkeys(names))
+
+
+def _described(row: Row) -> str:
+    """Our pipeline of a row, and whose weights it uses."""
+    used = weights(row)
+    return f"{label(row.pipeline, row.settings)}{f' (weights: {chr(44).join(used)})' if used else ''}"

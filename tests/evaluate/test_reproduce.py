@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from citewell.cli.reproduce import command
 from citewell.evaluate import measures, studies
+from citewell.evaluate.reproduce import _described, weights
 from citewell.evaluate.sentences import VIEWS
 from citewell.pipeline.registry import definitions
 from tests.evaluate.small_set import small_set
@@ -37,9 +39,32 @@ def test_every_table_is_complete(name: str) -> None:
 
 
 def test_figures_are_in_the_columns_of_the_study() -> None:
-    table = studies.load("hybridcite2020").tables[0]
-    hybrid = next(row for row in table.rows if row.pipeline == "hybrid")
-    assert dict(zip(table.columns, hybrid.values, strict=True))["Recall@10"] == 0.3760
+    tables = {table.name: table for table in studies.load("hybridcite2020").tables}
+    assert [f"Figure {number}" in tables for number in range(4, 9)] == [True] * 5
+    for name, recall in {"Table 2": 0.3760, "Figure 4": 0.3087, "Figure 5": 0.2802, "Figure 6": 0.3178}.items():
+        hybrid = next(row for row in tables[name].rows if row.pipeline == "hybrid")
+        assert dict(zip(tables[name].columns, hybrid.values, strict=True))["Recall@10"] == recall
+
+
+NAMED = re.compile(r"specter|scincl|scibert|biobert|mpnet|minilm|bert|electra", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_row_that_names_a_model_says_whose_weights_it_runs_with(name: str) -> None:
+    for table in studies.load(name).tables:
+        for row in table.rows:
+            if row.pipeline in definitions() and NAMED.search(row.method.replace("TextBib", "")):
+                assert weights(row), (table.name, row.method, row.pipeline)
+    (row,) = [row for row in studies.load("medic2023").tables[3].rows if row.method.startswith("SPECTER")]
+    assert weights(row) == ["minilm"] and _described(row) == "dense-context-abstract (weights: minilm)"
+
+
+def test_percentages_are_next_to_percentages() -> None:
+    for name in STUDIES:
+        for table in studies.load(name).tables:
+            assert table.percent == any("%" in column for column in table.columns)
+            largest = max((value for row in table.rows for value in row.values if not math.isnan(value)), default=0)
+            assert table.percent == (largest > 1), (name, table.name)
 
 
 def test_our_figures_are_listed_and_missing_methods_marked(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ class Table(msgspec.Struct):
     """``dev`` for a table that the study used to make choices."""
     lenient: bool = False
     """Whether the study adds relevant papers that retrieval missed to the candidates, before they are re-ranked."""
+    percent: bool = False
+    """Whether the study prints percentages; ours are then percentages too."""
     found_by: str = ""
     """Our pipeline for the first stage of the study, if it asks only the queries whose relevant paper that stage retrieves."""
 
