@@ -73,6 +73,13 @@ def test_draws_are_the_same_for_the_same_seed() -> None:
     assert fused(SemiGenetic(components, draws=500)) != fused(SemiGenetic(components, draws=500, seed=1))
 
 
+def test_the_weights_of_the_semi_genetic_hybrid_scale_the_fitness() -> None:
+    components = (Fixed([1, 2]), Fixed([2, 3]), Fixed([4]))
+    exact = fused(SemiGenetic(components, weights=(0.2, 0.2, 0.6)))
+    fitness = {1: 0.2, 2: 0.1 + 0.2, 3: 0.1, 4: 0.6}
+    assert exact == pytest.approx({paper: value / 1.2 for paper, value in fitness.items()})
+
+
 def test_the_population_is_the_first_of_each() -> None:
     assert set(fused(SemiGenetic((Fixed([1, 2, 3]), Fixed([4, 5, 6])), first=2))) == {1, 2, 4, 5}
 
@@ -83,7 +90,7 @@ def test_weighted_sums_scale_each_ranking_first() -> None:
     assert fused(WeightedSum((Fixed([7]),))) == {7: 1.0}
 
 
-@pytest.mark.parametrize("stage", [ReciprocalRank, WeightedSum])
+@pytest.mark.parametrize("stage", [ReciprocalRank, WeightedSum, SemiGenetic])
 def test_weights_must_be_as_many_as_components(stage: Any) -> None:
     with pytest.raises(CitewellError, match="needs 2 weights, not 1"):
         stage((Fixed([1]), Fixed([2])), weights=(1.0,)).retrieve(REQUEST)
