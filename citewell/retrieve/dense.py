@@ -24,6 +24,7 @@ from citewell.types import Float32Array, PaperNumbers
 FORMS = {
     "text": ("context", "title", "abstract"),
     "context": ("context",),
+    "title, context": ("title", "context"),
     "abstract": ("title", "abstract"),
     "context, abstract": ("title", "context", "abstract"),
     "abstract, context": ("title", "abstract", "context"),

@@ -22,7 +22,7 @@ from citewell.papers import Query, Reason
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
-from citewell.retrieve.dense import Dense
+from citewell.retrieve.dense import FORMS, Dense
 from tests.library.vectors.test_vectors import Letters, add
 
 
@@ -83,11 +83,12 @@ def test_forms_are_the_parts_they_name(library: Library, monkeypatch: pytest.Mon
     letters = Letters()
     monkeypatch.setattr(encoder, "load", lambda name: letters)
     query = Query("local", "Title", "Abstract", "as in TARGETCIT here")
-    for form in ("text", "context", "abstract", "context, abstract", "abstract, context"):
+    for form in FORMS:
         Dense("letters", form=form).retrieve(Request(LocalCollection(library), query))
     assert letters.encoded == [
         "as in   here. Title",
         "as in   here",
+        "Title. as in   here",
         "Title. Abstract",
         "Title. as in   here. Abstract",
         "Title. Abstract. as in   here",
