@@ -20,7 +20,10 @@ from citewell.text.key_terms import key_terms
 from citewell.text.names import parse_all
 from citewell.types import Float64Array, IntArray
 
-FORMS = ("text", "proximity", "title", "key terms", "with bibliography", "authors")
+FORMS = ("text", "proximity", "title", "key terms", "key terms by part", "with bibliography", "authors")
+
+_OF_TITLE, _OF_ABSTRACT = 3, 5
+"""How many key terms Citeomatic takes of a title, and of an abstract: as many as Whoosh does by default."""
 
 _DECAY = 10.0
 """The distance, in words, over which the weight of a word falls by a factor of e towards `_FAR`."""
@@ -43,6 +46,10 @@ def query_terms(request: Request, form: str, size: int = 0) -> QueryTerms:
             return request.terms(query.title or query.text())
         case "key terms":
             return key_terms(request.terms(query.text()), _Frequencies(request), size)
+        case "key terms by part":
+            parts = ((query.title, _OF_TITLE), (query.abstract, _OF_ABSTRACT))
+            chosen = [key_terms(request.terms(part), _Frequencies(request), most) for part, most in parts if part]
+            return chosen[0] | chosen[-1] if chosen else request.terms(query.text())
         case "with bibliography":
             titles = [paper.title for paper in request.collection.records(request.known).values()]
             return request.terms("\n".join((query.text(), *titles)))
