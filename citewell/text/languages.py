@@ -61,30 +61,26 @@ def detect_language(text: str) -> str:
     common = sum(word.lower() in _FUNCTION_WORDS for word in words)
     if len(words) >= _MIN_WORDS and common >= _ENGLISH_SHARE * len(words):
         return ENGLISH
-    return _by_model(" ".join(words))
+    return _classified(" ".join(words))[0]
 
 
 def analysis_language(text: str) -> str:
     """The language in which to analyse a text: English, unless it is surely in another one that has a stemmer."""
-    return _analysis_language(text[:_MAX_CHARACTERS])
-
-
-@lru_cache(maxsize=4096)
-def _analysis_language(text: str) -> str:
     words = text[:_FIRST_LOOK].encode("utf-8", "ignore").translate(_LETTERS).split()
     share = _ENGLISH_SHARE if len(words) < _MANY_WORDS else _ENGLISH_SHARE_OF_MANY
     if len(words) >= _MIN_WORDS and sum(map(_FUNCTION_BYTES.__contains__, words)) >= share * len(words):
         return ENGLISH
-    if len(words) < _LEAST_WORDS:
+    if len(words) < _LEAST_WORDS or not (letters := " ".join(_WORD.findall(text[:_MAX_CHARACTERS]))):
         return ENGLISH
-    found = " ".join(_WORD.findall(text))
-    language, probability = _model().classify(found)
-    return stemmed_as(str(language).partition("-")[0]) if probability >= _SURE else ENGLISH
+    language, probability = _classified(letters)
+    return stemmed_as(language) if probability >= _SURE else ENGLISH
 
 
-@lru_cache(maxsize=4096)
-def _by_model(text: str) -> str:
-    return str(_model().classify(text)[0]).partition("-")[0]
+@lru_cache(maxsize=1 << 16)
+def _classified(text: str) -> tuple[str, float]:
+    """The language of a text by the model, and its probability; a text is indexed in up to three fields."""
+    language, probability = _model().classify(text)
+    return str(language).partition("-")[0], float(probability)
 
 
 @lru_cache(maxsize=1)
