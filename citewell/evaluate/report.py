@@ -275,13 +275,13 @@ def _remarks(report: Report) -> list[str]:
     lines = ["±: half of the 95% interval (bootstrap over queries)"]
     if report.comparisons:
         lines.append(f"bold: best · *: differs from {report.baseline} (paired randomisation test, Holm-corrected, p < .05)")
-    if report.experiment.skipped:
+    if report.experiment.skipped and not report.found_by:
         lines.append(f"{report.experiment.skipped:,} queries skipped: too few of their relevant papers are in the library")
     for outcome in report.experiment.outcomes:
         if outcome.missing:
             lines.append(f"{outcome.name}: {outcome.missing:,} queries missing; they count as 0")
         if outcome.injected:
-            lines.append(f"{outcome.name}: {outcome.injected:,} relevant papers that it missed were put at the last ranks")
+            lines.append(f"{outcome.name}: {outcome.injected:,} relevant papers that it missed were put among its candidates")
         if outcome.removed:
             lines.append(f"{outcome.name}: {outcome.removed:,} papers removed: not in the library, or hidden from the query")
     return lines

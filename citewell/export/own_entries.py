@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TextIO
 
 from citewell.export import FORMATS, public
@@ -94,7 +95,8 @@ class _Writer:
             for statement in statements.of_source(self._library.store.db, source.num):
                 if not statement.text:  # a record of PubMed, which is read with RIS but is none
                     continue
-                described.add(statement.paper)
+                if not statement.supplement:
+                    described.add(statement.paper)
                 gone = statement.reading != source.complete
                 self._put(statement.lead if not gone else "" if self._ends_line else "\n\n")
                 self._put_entry(statement)
@@ -161,21 +163,28 @@ class _Writer:
         self._put(text)
 
     @cached_property
-    def _definitions(self) -> dict[str, str]:
-        """The ``@string`` entries of all files; a file may use those of another."""
-        defined: dict[str, str] = {}
+    def _definitions(self) -> dict[str, dict[str, str]]:
+        """The ``@string`` entries of each file, by its path."""
+        defined = {}
         for source in self._sources():
-            leads = (each.lead for each in statements.of_source(self._library.store.db, source.num))
-            for text in (*leads, source.remainder):
-                defined = definitions(text) | defined
+            leads = [each.lead for each in statements.of_source(self._library.store.db, source.num)]
+            defined[source.name] = definitions("".join((*leads, source.remainder)))
         return defined
+
+    def _definitions_for(self, statement: Statement) -> dict[str, str]:
+        """The ``@string`` entries that an entry may use: those of its folder come before those of other files."""
+        folder = next((Path(source.name).parent for source in self._sources() if source.num == statement.source), Path())
+        known: dict[str, str] = {}
+        for path in sorted(self._definitions, key=lambda path: Path(path).parent != folder):
+            known = self._definitions[path] | known
+        return known
 
     def _put_definitions(self, statement: Statement) -> None:
         """Write the abbreviations that an entry uses."""
         used = words(statement.text)
         if not used:
             return
-        known = dict(self._definitions)
+        known = self._definitions_for(statement)
         for each in statements.of_source(self._library.store.db, statement.source):
             known |= definitions(each.lead)
             if each.position == statement.position:

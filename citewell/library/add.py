@@ -18,7 +18,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from citewell.errors import CitewellError
-from citewell.library.abbreviations import shared_abbreviations
+from citewell.library.abbreviations import SharedAbbreviations, shared_abbreviations
 from citewell.library.index.indexer import Indexer
 from citewell.library.store import statements
 from citewell.library.store.edits import pair
@@ -152,7 +152,7 @@ class Adding:
         self._progress = progress
         self._sync = sync
         self._intake = Intake(db)
-        self._abbreviations: dict[str, str] = {}
+        self._abbreviations = SharedAbbreviations({})
         self._bytes_read = 0
         """The size of the files that are done."""
         self.outcome = Outcome()
@@ -189,8 +189,7 @@ class Adding:
             for each in gone:
                 self.outcome.gone.append(Gone(source.name, each.key, statements.record(self._db, each).title))
             if self._sync:
-                for each in gone:
-                    self._withdraw(each)
+                self._withdraw(gone)
                 self.outcome.removed += len(gone)
         if self._sync:
             self._join_supplements(set())
@@ -221,7 +220,7 @@ class Adding:
             return
         try:
             with Source(file.path, file.namespace) as source:
-                source.abbreviations = self._abbreviations
+                source.abbreviations = self._abbreviations.of(file.path)
                 reader = find_reader(source.head)
                 if reader is None:
                     from citewell.sources.unreadable import advice
@@ -277,22 +276,21 @@ class Adding:
 
     def _end(self, file: InputFile, reading: Reading, name: str, remainder: str, whole: bool) -> None:
         """Come to the end of a file: match what was set aside, and deal with what the file no longer has."""
-        gone = statements.gone(self._db, reading)
-        former = [(statements.record(self._db, each), each) for each in gone]
+        gone = {each.key: each for each in statements.gone(self._db, reading)}
+        former = [(statements.record(self._db, each), each) for each in gone.values()]
         edited = pair(self._intake.unmatched, former)
         for paper, statement in self._intake.unmatched:
             with transaction(self._db):
                 if (prior := edited.get(id(paper))) is not None:
-                    gone.remove(prior)
+                    del gone[prior.key]
                     self._intake.correct(prior, statement, paper)
                 else:
                     self.outcome.new_papers += self._intake.take([paper], reading, [statement.position])
         self._intake.unmatched.clear()
         self.outcome.changed, self._intake.changed = self.outcome.changed + self._intake.changed, 0
-        self.outcome.gone += [Gone(str(file.path), each.key, paper.title) for paper, each in former if each in gone]
+        self.outcome.gone += [Gone(str(file.path), each.key, paper.title) for paper, each in former if each.key in gone]
         if gone and self._sync and whole:
-            for each in gone:
-                self._withdraw(each)
+            self._withdraw(gone.values())
             self.outcome.removed += len(gone)
         elif gone and self._sync:
             self.outcome.notes.append(
@@ -301,14 +299,15 @@ class Adding:
         with transaction(self._db):
             self._db.execute("DELETE FROM imports WHERE source = ?", (name,))
             statements.finish(self._db, reading, remainder)
-            left = {statements.current(self._db, each).paper for each in gone} if not (self._sync and whole) else set()
+            left = {statements.current(self._db, each).paper for each in gone.values()} if not (self._sync and whole) else set()
             self._intake.put_together(left - {statements.NO_PAPER})
         self._indexer.advance()
 
-    def _withdraw(self, statement: Statement) -> None:
-        """Take out a record, with its paper if no other record describes it."""
+    def _withdraw(self, gone: Iterable[Statement]) -> None:
+        """Take out records, each with its paper if no other record describes it."""
         with transaction(self._db):
-            self._intake.withdraw(statement)
+            for statement in gone:
+                self._intake.withdraw(statement)
 
     def _count(self, record: Paper | Context) -> None:
         if isinstance(record, Paper):

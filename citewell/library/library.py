@@ -201,7 +201,9 @@ class Library:
             raise CitewellError(f"{key} is no key of a record; the paper was merged from {keys}: name one of these")
         with self._writing() as (db, indexer):
             with schema.transaction(db):
-                Intake(db).separate(chosen[-1], uuid4().hex[:12])
+                intake = Intake(db)
+                intake.separate(chosen[-1], uuid4().hex[:12])
+                intake.join_supplements()
             indexer.refresh()
 
     def rebuild(self, progress: Progress = SILENT) -> None:

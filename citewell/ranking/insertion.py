@@ -22,12 +22,17 @@ def insert(ranking: Ranking, papers: PaperNumbers, window: int | None) -> Rankin
     if not len(new):
         return ranking
     others = np.flatnonzero(~np.isin(ranking.papers, new))
-    stay = len(others) if window is None else min(len(others), max(0, window - len(new)))
-    kept, rest = others[:stay], others[stay:]
-    lowest = ranking.scores[kept[-1]] if stay else ranking.scores[others[0]] if len(others) else np.float32(0)
+    inside = others if window is None else others[:window]
+    too_many = 0 if window is None else max(0, len(inside) + len(new) - window)
+    # Those that make room are the last ones that are not to be inserted themselves.
+    by_need = inside[np.argsort(np.isin(ranking.papers[inside], papers), kind="stable")]
+    spare = int(np.count_nonzero(~np.isin(ranking.papers[inside], papers)))
+    evicted = np.concatenate([by_need[:spare][::-1], by_need[spare:][::-1]])[:too_many]
+    kept = inside[~np.isin(inside, evicted)]
+    rest = others[~np.isin(others, kept)]
+    lowest = ranking.scores[kept[-1]] if len(kept) else ranking.scores[:1].max(initial=0)
+    scores = np.concatenate([ranking.scores[kept], np.full(len(new), lowest), ranking.scores[rest]])
     return ranking._replace(
         papers=np.concatenate([ranking.papers[kept], new, ranking.papers[rest]]),
-        scores=np.concatenate(
-            [ranking.scores[kept], np.full(len(new), np.nextafter(lowest, np.float32(-np.inf))), ranking.scores[rest]]
-        ).astype(np.float32),
+        scores=np.minimum.accumulate(scores).astype(np.float32),
     )

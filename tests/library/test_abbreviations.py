@@ -63,3 +63,18 @@ def test_a_draft_reads_its_bibliographies_one_after_the_other(library: Library, 
         "\\documentclass{article}\\begin{document}Boats float \\cite{a}.\\bibliography{strings,refs}\\end{document}"
     )
     assert str(Manuscript(draft, library).draft.bibliography["a"].authors[0]) == "Ann Lee"
+
+
+def test_each_folder_has_its_own_abbreviations(library: Library, tmp_path: Path) -> None:
+    for name in ("A", "B"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "journals.bib").write_text(f"@string{{joh = {{Journal {name}}}}}\n@string{{LeeA = {{Lee, Ann}}}}\n")
+        (tmp_path / name / "refs.bib").write_text(
+            REFS.replace("{a,", f"{{{name.lower()},").replace("Boats", f"Boats of {name}")
+        )
+    library.add([tmp_path / "A", tmp_path / "B"])
+    assert (library.paper("a").venue, library.paper("b").venue) == ("Journal A", "Journal B")
+    assert library.add([tmp_path / "B" / "refs.bib"]).changed == 0
+    out = io.StringIO()
+    export(library, "bibtex", out, [library.number("b")])
+    assert "Journal B" in out.getvalue() and "Journal A" not in out.getvalue()

@@ -108,3 +108,64 @@ def test_after_any_edits_the_library_is_the_one_built_afresh(tmp_path: Path, see
     fresh = Library(tmp_path / "fresh")
     fresh.add(sorted(tmp_path.glob("*.bib"), key=lambda file: order[file.name]))
     assert described(library) == described(fresh)
+
+
+def titled(key: str, title: str, doi: str = "", pages: str = "", more: str = "") -> str:
+    text = entry(key, title, doi=doi)
+    return text.replace("\n}\n", f"\n  journal = {{J}}, pages = {{{pages}}},{more}\n}}\n") if pages or more else text
+
+
+def test_an_entry_that_becomes_a_supplement_takes_nothing_with_it(library: Library, tmp_path: Path) -> None:
+    both = written(tmp_path / "a.bib", titled("a", "Boats", "10.1000/d"), titled("b", "Boats", "10.1000/d"))
+    other = written(tmp_path / "c.bib", titled("x", "Boats", "10.1000/d", more=" abstract = {Of boats.},"))
+    library.add([both, other])
+    assert len(library) == 1
+    library.add([written(both, abstract("a", "Gulls."), titled("b", "Boats", "10.1000/d"))])
+    out = io.StringIO()
+    export(library, "bibtex", out)
+    assert "{x," in out.getvalue() and library.check().sound
+    assert sorted(each.key for each in provenance(library, library.number("x"))) == ["b", "x"]
+
+
+def test_entries_that_part_when_one_becomes_a_supplement(library: Library, tmp_path: Path) -> None:
+    last = titled("b", "Editorial on boats", "10.1000/d")
+    p = titled("p", "Editorial on boats", pages="20")
+    file = written(tmp_path / "a.bib", titled("a", "Editorial on boats", "10.1000/d", "10"), p, last)
+    library.add([file])
+    library.add([written(file, abstract("a", "Gulls."), p, last)])
+    assert library.check().sound and library.number("p") is not None and library.number("b") is not None
+
+
+def test_a_supplement_becomes_an_entry_while_another_is_corrected(library: Library, tmp_path: Path) -> None:
+    a = written(tmp_path / "a.bib", titled("n", "Boats", "10.1000/v"), abstract("l", "Of boats."))
+    b = written(tmp_path / "b.bib", titled("l", "Boats", "10.1000/v"))
+    library.add([a, b])
+    library.add([written(a, titled("n", "Boats at sea", "10.1000/v"), entry("l", "Tides"))])
+    assert {paper.title for paper in library} == {"Boats at sea", "Tides"} and library.check().sound
+
+
+def test_a_paper_of_another_format_is_exported_next_to_an_entry_with_its_key(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text('{"id": "k", "title": "Boats"}\n')
+    library.add([tmp_path / "p.jsonl", written(tmp_path / "s.bib", abstract("k", "Of boats."))])
+    out = io.StringIO()
+    export(library, "bibtex", out)
+    assert "Boats" in out.getvalue() and "Of boats." in out.getvalue()
+
+
+def test_splitting_keeps_what_other_files_add(library: Library, tmp_path: Path) -> None:
+    library.add([written(tmp_path / "a.bib", entry("k", "Boats"), entry("q", "Gulls"))])
+    library.add([written(tmp_path / "s.bib", abstract("k", "Of boats."), abstract("q", "Of gulls."))])
+    library.merge(["k", "q"])
+    library.split("k")
+    assert (library.paper("k").abstract, library.paper("q").abstract) == ("Of boats.", "Of gulls.")
+
+
+def test_a_supplement_that_comes_back_counts_again(library: Library, tmp_path: Path) -> None:
+    library.add([written(tmp_path / "a.bib", entry("k", "Boats"))])
+    one, two = written(tmp_path / "one.bib", abstract("k", "One.")), written(tmp_path / "two.bib", abstract("k", "Two."))
+    library.add([one, two])
+    assert library.paper("k").abstract == "One."
+    library.add([written(one, entry("z", "Zebras"))])
+    assert library.paper("k").abstract == "Two."
+    library.add([written(one, abstract("k", "One."))])
+    assert library.paper("k").abstract == "One."

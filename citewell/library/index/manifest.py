@@ -52,14 +52,11 @@ def exists(library: Path) -> bool:
 
 
 def is_readable(library: Path) -> bool:
-    """Whether there is an index that this version of citewell can use."""
-    if not exists(library):
-        return False
+    """Whether there is an index that this version of citewell can use; one that is damaged is not for a writer to replace."""
     try:
-        load(library)
-    except CitewellError:
-        return False
-    return True
+        return exists(library) and not _is_foreign(msgspec.json.decode((library / FOLDER / FILE).read_bytes(), type=Manifest))
+    except (msgspec.DecodeError, OSError):
+        return True  # `load` says what is wrong with it
 
 
 def load(library: Path) -> Manifest:
@@ -71,9 +68,14 @@ def load(library: Path) -> Manifest:
         return Manifest()
     except (msgspec.DecodeError, OSError) as error:
         raise CitewellError(f"the index of {library} cannot be read ({error}); run 'citewell library rebuild'") from None
-    if manifest.format != FORMAT or manifest.analysis != analysis.VERSION:
+    if _is_foreign(manifest):
         raise CitewellError(f"the index of {library} was made by another version of citewell; run 'citewell library rebuild'")
     return manifest
+
+
+def _is_foreign(manifest: Manifest) -> bool:
+    """Whether another version of citewell made the index."""
+    return manifest.format != FORMAT or manifest.analysis != analysis.VERSION
 
 
 def commit(library: Path, manifest: Manifest) -> None:

@@ -94,7 +94,7 @@ def _numbered_apart(one: Paper, other: Paper) -> bool:
 
 def _placed_apart(one: Paper, other: Paper, books: bool) -> bool:
     """Whether two books are different volumes, or two articles at different places of one journal."""
-    volume, other_volume = (_number(paper.extra.get("volume", "")) for paper in (one, other))
+    volume, other_volume = (_volume(paper.extra.get("volume", "")) for paper in (one, other))
     if volume and other_volume and volume != other_volume and (books or _same_venue(one, other)):
         return True
     page, other_page = (_number(paper.extra.get("pages", "")) for paper in (one, other))
@@ -103,6 +103,11 @@ def _placed_apart(one: Paper, other: Paper, books: bool) -> bool:
 
 def _same_venue(one: Paper, other: Paper) -> bool:
     return bool(one.venue) and title_key(one.venue) == title_key(other.venue)
+
+
+def _volume(value: str) -> str:
+    """A volume by its number, in Roman numerals or words as they are."""
+    return _number(value) or folded(value)
 
 
 def _number(value: str) -> str:

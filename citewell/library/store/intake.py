@@ -80,7 +80,7 @@ class Intake:
         papers = [record for record in records if isinstance(record, Paper)]
         contexts = [record for record in records if isinstance(record, Context)]
         made, known = self._statements(records, reading, positions)
-        papers = self._without_supplements(papers, made, known)
+        papers, supplements = self._without_supplements(papers, made, known)
         regiven = self._take_given(papers, made, known)
         work = _Work(self._db)
         work.references.look_up(papers, contexts)
@@ -102,8 +102,11 @@ class Intake:
                 work.settling.keep_sentences(row, paper.sentences)
                 settled.append((row, paper))
         work.finish(settled, contexts)
+        # These change the statements about other papers, so they come when nothing else refers to what was loaded.
         for prior, statement, paper in corrections:
             self.correct(prior, statement, paper)
+        for former, statement in supplements:
+            self._take_supplement(former, statement)
         return work.batch.new_papers
 
     def correct(self, prior: Statement, statement: Statement, paper: Paper) -> None:
@@ -112,6 +115,11 @@ class Intake:
         if statement.key != prior.key:
             self._give(prior, given.NOTHING)
             given.store(self._db, {(statement.source, statement.key): given.of_record(paper)})
+        if prior.paper == statements.NO_PAPER:  # a supplement that the correction of another record has detached
+            statements.delete(self._db, [prior])
+            self._settle_again(None, [(paper, statement)])
+            self.changed += 1
+            return
         row, group = self._dissolve(prior)
         statement.paper, statement.grouped = prior.paper, prior.grouped
         kept = [(_record(each), each) for each in group if each.num != prior.num]
@@ -142,14 +150,17 @@ class Intake:
 
     def join_supplements(self) -> list[Statement]:
         """Add each supplement to the paper that another file has under its key; returns those without one."""
+        waiting = statements.about(self._db, statements.NO_PAPER)
+        if not waiting:
+            return []
         work = _Work(self._db)
+        described = statements.described(self._db, {each.key for each in waiting})
         left = []
-        for statement in statements.about(self._db, statements.NO_PAPER):
-            named = [each for each in statements.with_key(self._db, statement.key) if each.paper != statements.NO_PAPER]
-            if not named:
+        for statement in waiting:
+            if (named := described.get(statement.key)) is None:
                 left.append(statement)
                 continue
-            row = work.batch.row(named[0].paper)
+            row = work.batch.row(named.paper)
             work.ledger.load(row, needed=True)
             work.ledger.state(row, statement, _record(statement))
         work.finish([])
@@ -196,29 +207,33 @@ class Intake:
 
     def _without_supplements(
         self, papers: Sequence[Paper], made: Mapping[int, Statement], known: dict[str, Statement]
-    ) -> list[Paper]:
-        """Store the supplements among the records of a source; returns the others, and forgets what waited under their keys."""
-        described = []
+    ) -> tuple[list[Paper], list[tuple[Statement | None, Statement]]]:
+        """The records that describe a paper, and the supplements with what they said before; forgets what waited under the keys
+        of the former."""
+        described, supplements = [], []
         for paper in papers:
             statement = made.get(id(paper))
             prior = known.get(statement.key) if statement is not None else None
             if statement is not None and is_supplement(paper):
-                self._take_supplement(prior, statement)
+                supplements.append((prior, statement))
                 continue
             described.append(paper)
             if prior is not None and prior.paper == statements.NO_PAPER:
                 statements.delete(self._db, [known.pop(prior.key)])
-        return described
+        return described, supplements
 
     def _take_supplement(self, prior: Statement | None, statement: Statement) -> None:
+        prior = statements.current(self._db, prior) if prior is not None else None
         if prior is not None and prior.digest == statement.digest:
             statement.num, statement.paper, statement.grouped = prior.num, prior.paper, prior.grouped
         elif prior is not None:
             self.withdraw(prior)
             self.changed += 1
         statements.write(self._db, [statement])
+        if prior is not None and prior.gone and statement.paper != statements.NO_PAPER:
+            self.put_together([statement.paper])  # it counts again
 
-    def _settle_again(self, row: Row, group: Sequence[tuple[Paper, Statement]]) -> None:
+    def _settle_again(self, row: Row | None, group: Sequence[tuple[Paper, Statement]]) -> None:
         """Settle all statements about a dissolved paper; its number, citations and contexts go to the first of them."""
         work = _Work(self._db, reuse=row)
         work.references.look_up([paper for paper, _ in group], [])
@@ -226,7 +241,7 @@ class Intake:
         for paper, statement in group:
             statement.num = None
             settled.append((work.settling.settle(paper, statement), paper))
-        if work.settling.reuse is not None:  # they all belong to other papers
+        if row is not None and work.settling.reuse is not None:  # they all belong to other papers
             heir = settled[0][0].current()
             work.batch.mark_linked(row.num)
             for num in rows.move(self._db, row, heir.num):

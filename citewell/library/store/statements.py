@@ -204,10 +204,12 @@ def about(db: sqlite3.Connection, paper: int) -> list[Statement]:
     return sorted(_select(db, "WHERE paper = ?", (paper,)), key=lambda each: (each.supplement, each.priority))
 
 
-def with_key(db: sqlite3.Connection, key: str) -> list[Statement]:
-    """What the user's own files say under a key, in the order in which it counts."""
-    own = "(SELECT num FROM sources WHERE own)"
-    return sorted(_select(db, f"WHERE source IN {own} AND key = ?", (key,)), key=lambda each: each.priority)
+def described(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Statement]:
+    """For each citation key the statement of the user's own files that counts first, of those that are about a paper."""
+    keyed = "(SELECT num FROM sources WHERE own AND format IN ('BibTeX', 'CSL-JSON'))"
+    where = f"WHERE key IN (SELECT value FROM json_each(?)) AND paper <> {NO_PAPER} AND source IN {keyed}"
+    found = _select(db, where, (_encoder.encode(list(keys)).decode(),))
+    return {each.key: each for each in sorted(found, key=lambda each: each.priority, reverse=True)}
 
 
 def current(db: sqlite3.Connection, statement: Statement) -> Statement:
