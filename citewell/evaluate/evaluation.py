@@ -21,6 +21,7 @@ from citewell.evaluate.sets import DataSet
 from citewell.evaluate.slices import by_citation_count
 from citewell.evaluate.strict import Timeline
 from citewell.evaluate.trec import read_run
+from citewell.pipeline.contract import Stage
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
 from citewell.progress import SILENT, Progress
@@ -81,7 +82,9 @@ class Evaluation:
         """The libraries that the queries run against."""
         return SetLibraries(self.timeline, self.distractors, self.progress, self.train)
 
-    def run(self, systems: Sequence[str | Pipeline], runs: Sequence[Path] = (), listener: Listener | None = None) -> Experiment:
+    def run(
+        self, systems: Sequence[str | Pipeline | Stage], runs: Sequence[Path] = (), listener: Listener | None = None
+    ) -> Experiment:
         """Run every query on every system."""
         extras.require("ir_measures", "scipy")
         pipelines = _pipelines(systems)
@@ -96,7 +99,7 @@ class Evaluation:
 
     def report(
         self,
-        systems: Sequence[str | Pipeline],
+        systems: Sequence[str | Pipeline | Stage],
         runs: Sequence[Path] = (),
         baseline: str | None = None,
         listener: Listener | None = None,
@@ -138,7 +141,7 @@ class Evaluation:
 def experiment(
     set_folder: str | os.PathLike[str],
     task: str,
-    pipelines: Sequence[str | Pipeline],
+    pipelines: Sequence[str | Pipeline | Stage],
     split: str = "test",
     sample: int | None = None,
     seed: int = 0,
@@ -159,7 +162,7 @@ def experiment(
     Args:
         set_folder: the folder of the data set.
         task: ``global``, ``local``, ``paragraph`` or ``evidence``.
-        pipelines: names of pipelines, or pipelines made in code.
+        pipelines: names of pipelines, or pipelines or single stages made in code.
         split: ``dev`` to make choices, ``test`` to report.
         sample: the size of a random sample of the queries; all of them if None.
         seed: the random seed of the sample and of the significance tests.
@@ -199,13 +202,14 @@ def experiment(
     return evaluation.report(pipelines, [Path(run) for run in runs], baseline, by_citations=by_citations)
 
 
-def _pipelines(systems: Sequence[str | Pipeline]) -> list[Pipeline]:
+def _pipelines(systems: Sequence[str | Pipeline | Stage]) -> list[Pipeline]:
     """The pipelines of an experiment. Pipelines made in code that have the same name get a number."""
-    if isinstance(systems, str | Pipeline):
+    if isinstance(systems, str | Pipeline | Stage):
         systems = [systems]
-    names: Counter[str] = Counter(system for system in systems if isinstance(system, str))
+    named = [Pipeline.of(system) if isinstance(system, Stage) else system for system in systems]
+    names: Counter[str] = Counter(system for system in named if isinstance(system, str))
     pipelines = []
-    for system in systems:
+    for system in named:
         if isinstance(system, str):
             pipelines.append(pipeline(system))
             continue

@@ -19,7 +19,6 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.files import Files, write_report
 from citewell.evaluate.report import Report
 from citewell.fuse.reciprocal_rank import ReciprocalRank
-from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
 from citewell.rerank.base import TopReranker
@@ -168,7 +167,7 @@ def test_lenient_puts_missed_relevant_papers_among_what_is_re_ranked(odd: Path) 
     assert rank_of(lenient, "odd", 1) == [1]
     missed = [outcome.injected for outcome in lenient.experiment.outcomes]
     assert missed[0] > missed[1] > 0, "of fewer candidates more are missing"
-    fusion = Pipeline.of(ReciprocalRank(of=(pipeline("bm25"), pipeline("bm25-contexts"))))
+    fusion = ReciprocalRank(of=(pipeline("bm25"), pipeline("bm25-contexts")))
     fused = Evaluation(odd, "local", lenient=True).report([fusion])
     assert rank_of(fused, "odd") != [0]
 
