@@ -339,7 +339,7 @@ def _undefined(names: list[str]) -> str:
     """What to say of abbreviations that nothing defines."""
     listed = ", ".join(names[:_LISTED_NAMES]) + (f" and {len(names) - _LISTED_NAMES:,} more" if names[_LISTED_NAMES:] else "")
     words = "an abbreviation" if len(names) == 1 else "abbreviations"
-    return f"{words} that no @string defines: {listed}; add the file that does together with it"
+    return f"{words} that no @string defines: {listed}; add the file that does so together with this one"
 
 
 def _fingerprint(file: InputFile, source: Source) -> str:

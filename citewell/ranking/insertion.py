@@ -24,10 +24,8 @@ def insert(ranking: Ranking, papers: PaperNumbers, window: int | None) -> Rankin
     others = np.flatnonzero(~np.isin(ranking.papers, new))
     inside = others if window is None else others[:window]
     too_many = 0 if window is None else max(0, len(inside) + len(new) - window)
-    # Those that make room are the last ones that are not to be inserted themselves.
-    by_need = inside[np.argsort(np.isin(ranking.papers[inside], papers), kind="stable")]
-    spare = int(np.count_nonzero(~np.isin(ranking.papers[inside], papers)))
-    evicted = np.concatenate([by_need[:spare][::-1], by_need[spare:][::-1]])[:too_many]
+    # Those that make room are the last ones, and only then those that are to be inserted themselves.
+    evicted = inside[np.lexsort((-inside, np.isin(ranking.papers[inside], papers)))[:too_many]]
     kept = inside[~np.isin(inside, evicted)]
     rest = others[~np.isin(others, kept)]
     lowest = ranking.scores[kept[-1]] if len(kept) else ranking.scores[:1].max(initial=0)

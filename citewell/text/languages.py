@@ -30,7 +30,7 @@ _MIN_WORDS = 6
 _LEAST_WORDS = 4
 """With fewer words the model is not sure either."""
 _MANY_WORDS, _ENGLISH_SHARE_OF_MANY = 20, 0.1
-"""From so many words on, half the share is enough: 99% of English abstracts have it."""
+"""In a text of this many words half the share is enough: 99% of English abstracts have it."""
 _MAX_CHARACTERS = 1000
 """How much of a text is examined."""
 _FIRST_LOOK = 400
