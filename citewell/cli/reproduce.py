@@ -33,20 +33,24 @@ def command(study: str, sets: tuple[Path, ...], sample: int, everything: bool, s
         citewell reproduce hybridcite2020 data/cs data/elife
     """
     from citewell.cli.progress import TerminalProgress
-    from citewell.evaluate.reproduce import as_json as described
-    from citewell.evaluate.reproduce import print_study, reproduce
+    from citewell.evaluate.reproduce import reproduce
+    from citewell.evaluate.study_analyses import reproduce_analyses
+    from citewell.evaluate.study_report import as_json as described
+    from citewell.evaluate.study_report import print_study
     from citewell.train.training import can_train, train_missing
 
     content = studies.load(study)
     size = None if everything else sample
     with TerminalProgress() as progress:
-        tables = reproduce(content, sets or available_sets(), size, seed, progress, train_missing, can_train)
+        folders = sets or tuple(available_sets())
+        tables = reproduce(content, folders, size, seed, progress, train_missing, can_train)
+        analyses = reproduce_analyses(content, folders, size, seed, progress, train_missing)
     if as_json:
-        print_json(described(study, content, tables, size, seed))
+        print_json(described(study, content, tables, analyses, size, seed))
     else:
         from rich.console import Console
 
-        print_study(content, tables, Console(width=None if sys.stdout.isatty() else 220))
+        print_study(content, tables, analyses, Console(width=None if sys.stdout.isatty() else 220))
 
 
 def available_sets() -> list[Path]:

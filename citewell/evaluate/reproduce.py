@@ -6,11 +6,9 @@ is shown as missing; a row without a pipeline of ours is left blank.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
@@ -19,13 +17,9 @@ from citewell.evaluate.sets import DataSet
 from citewell.evaluate.studies import Row, Study, Table
 from citewell.evaluate.term_overlap import is_overlap
 from citewell.evaluate.tuning import label
-from citewell.pipeline.contract import TrainedModel, Vectors
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import definitions, pipeline
 from citewell.progress import SILENT, Progress
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 MEASURED, MISSING, NONE = "measured", "missing", "no pipeline"
 Figures = dict[str, dict[str, float]]
@@ -124,84 +118,6 @@ def reproduce(
     return tables
 
 
-def as_json(name: str, study: Study, tables: Sequence[ReproducedTable], sample: int | None, seed: int) -> dict[str, Any]:
-    return {
-        "study": name,
-        "citation": study.citation,
-        "note": "the study's figures and ours are from different data",
-        "sample": sample,
-        "seed": seed,
-        "tables": [
-            {
-                "name": each.table.name,
-                "caption": each.table.caption,
-                "task": each.table.task,
-                "split": each.table.split,
-                "lenient": each.table.lenient,
-                "found_by": each.table.found_by,
-                "percent": each.table.percent,
-                "queries": each.queries,
-                "failed": each.failed,
-                "rows": [
-                    {
-                        "method": row.row.method,
-                        "published": dict(zip(each.table.columns, row.row.values, strict=False)),
-                        "pipeline": row.row.pipeline,
-                        "settings": row.row.settings,
-                        "weights": weights(row.row),
-                        "status": row.status,
-                        "ours": row.ours,
-                    }
-                    for row in each.rows
-                ],
-            }
-            for each in tables
-        ],
-    }
-
-
-def print_study(study: Study, tables: Sequence[ReproducedTable], console: Console) -> None:
-    """Print every table of the study with our figures at the right."""
-    console.print(study.citation, style="bold", highlight=False)
-    console.print(study.about, highlight=False)
-    for table in tables:
-        console.print()
-        _print_table(table, console)
-
-
-def _print_table(reproduced: ReproducedTable, console: Console) -> None:
-    import rich.box
-    from rich.table import Table as RichTable
-
-    sets = ", ".join(f"{name} ({count:,} queries)" for name, count in reproduced.queries.items())
-    console.print(f"{reproduced.table.name}: {reproduced.table.caption}", style="bold", highlight=False)
-    asked = reproduced.table
-    lenient = ", lenient like the study: missed papers are put among the candidates before re-ranking" if asked.lenient else ""
-    found = f", only the queries whose relevant paper {asked.found_by} retrieves, like the study" if asked.found_by else ""
-    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}"
-    console.print(f"ours: {rules if sets else 'no available set has this task'}", style="yellow", highlight=False)
-    for name, reason in reproduced.failed.items():
-        console.print(f"ours: {name} was not measured: {reason}", style="yellow", highlight=False)
-    table = RichTable(box=rich.box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("method", no_wrap=True)
-    for column in reproduced.table.columns:
-        table.add_column(column, justify="right")
-    table.add_column("our pipeline", style="cyan")
-    for name in reproduced.queries:
-        for measure in asked.measures:
-            table.add_column(f"{name} {measure}{' %' if asked.percent else ''}", justify="right", style="cyan")
-    for row in reproduced.rows:
-        published = [*row.row.values, *[math.nan] * (len(reproduced.table.columns) - len(row.row.values))]
-        status = {MISSING: f"missing: {row.row.pipeline}", NONE: ""}.get(row.status, _described(row.row))
-        figures = [
-            _figure(row.ours.get(name, {}).get(measure), asked.percent)
-            for name in reproduced.queries
-            for measure in asked.measures
-        ]
-        table.add_row(row.row.method, *map(_printed, published), status, *figures)
-    console.print(table)
-
-
 def _rules(table: Table) -> tuple[str, str, bool, str]:
     return table.task, table.split, table.lenient, table.found_by
 
@@ -213,25 +129,3 @@ def _systems(rows: Iterable[Row]) -> dict[str, Pipeline]:
         name = label(row.pipeline, row.settings)
         systems[name] = replace(pipeline(row.pipeline, **row.settings), name=name)
     return systems
-
-
-def _printed(value: float) -> str:
-    """A figure as the study prints it."""
-    return "?" if math.isnan(value) else f"{value:g}" if abs(value) < 0.001 or value >= 10 else f"{value:.4f}".rstrip("0")
-
-
-def _figure(value: float | None, percent: bool) -> str:
-    return "" if value is None or math.isnan(value) else f"{100 * value:.2f}" if percent else f"{value:.4f}"
-
-
-def weights(row: Row) -> list[str]:
-    """The models whose weights our pipeline of a row uses, which need not be those of the study."""
-    needed = pipeline(row.pipeline, **row.settings).requirements() if row.pipeline in definitions() else []
-    names = [need.encoder if isinstance(need, Vectors) else need.name for need in needed if not isinstance(need, TrainedModel)]
-    return list(dict.fromkeys(names))
-
-
-def _described(row: Row) -> str:
-    """Our pipeline of a row, and whose weights it uses."""
-    used = weights(row)
-    return f"{label(row.pipeline, row.settings)}{f' (weights: {chr(44).join(used)})' if used else ''}"

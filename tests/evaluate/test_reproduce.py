@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from citewell.cli.reproduce import command
 from citewell.evaluate import measures, studies
-from citewell.evaluate.reproduce import _described, weights
 from citewell.evaluate.sentences import VIEWS
+from citewell.evaluate.study_report import _described, weights
 from citewell.pipeline.registry import definitions
 from tests.evaluate.small_set import small_set
 

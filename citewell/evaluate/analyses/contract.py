@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from citewell.evaluate.set_libraries import Train
 from citewell.progress import SILENT, Progress
 
 
@@ -21,6 +22,8 @@ class Request:
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     progress: Progress = SILENT
+    train: Train | None = None
+    """Makes a missing model of a library, as in `citewell.evaluate.evaluation.Evaluation`."""
 
 
 @dataclass(frozen=True)

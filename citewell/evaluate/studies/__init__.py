@@ -1,4 +1,4 @@
-"""Published studies as data: their tables, and for each row the pipeline that is the same method."""
+"""Published studies as data: their tables, for each row the pipeline that is the same method, and their other analyses."""
 
 from __future__ import annotations
 
@@ -41,12 +41,38 @@ class Table(msgspec.Struct):
     """Our pipeline for the first stage of the study, if it asks only the queries whose relevant paper that stage retrieves."""
 
 
+class Published(msgspec.Struct, forbid_unknown_fields=True):
+    """The figures of an analysis as the study prints them."""
+
+    columns: list[str]
+    """The first column names the row."""
+    rows: list[list[str | float]]
+
+
+class Analysis(msgspec.Struct, forbid_unknown_fields=True):
+    """A figure or an experiment of a study that is not a table of pipelines."""
+
+    name: str
+    caption: str
+    analysis: str
+    """The name of ours: a key of `citewell.evaluate.analyses.ANALYSES`."""
+    task: str = ""
+    """Only sets that have this task; empty: every set."""
+    split: str = "test"
+    settings: dict[str, Any] = {}
+    """What the study chose; the analysis documents its settings."""
+    published: Published | None = None
+    percent: bool = False
+    """Whether the study prints percentages; ours are then percentages too."""
+
+
 class Study(msgspec.Struct):
     """A published study."""
 
     citation: str
     about: str
     tables: list[Table]
+    analyses: list[Analysis] = []
 
 
 def names() -> list[str]:
