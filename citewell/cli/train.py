@@ -13,7 +13,7 @@ from citewell.errors import CitewellError
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
-    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, PackRecipe
+    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, PackRecipe, WordsRecipe
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -69,19 +69,21 @@ def command(
         citewell train static --encoder models/mine --set data/cs --set data/elife --out models/mine-static
         citewell train ltr --set my-set --out models/ltr
     """
-    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, load_recipe
+    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, WordsRecipe, load_recipe
 
     chosen = load_recipe(recipe)
     options = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
     if isinstance(chosen, LibraryRecipe):
         _refuse(options, f"the recipe {recipe!r} learns from a library")
         _train_on_library(chosen, library, as_json)
-    elif isinstance(chosen, LtrRecipe | ClaimsRecipe):
+    elif isinstance(chosen, LtrRecipe | ClaimsRecipe | WordsRecipe):
         _refuse(
             {name: options[name] for name in options if name not in ("--set", "--out")}, f"the recipe {recipe!r} needs no pack"
         )
         if isinstance(chosen, LtrRecipe):
             _train_ltr(chosen, sets, _required(out), as_json)
+        elif isinstance(chosen, WordsRecipe):
+            _train_words(chosen, sets, _required(out), as_json)
         else:
             _train_claims(chosen, sets, _required(out), as_json)
     elif isinstance(chosen, EvidenceRecipe):
@@ -190,6 +192,20 @@ def _train_ltr(recipe: LtrRecipe, sets: tuple[Path, ...], out: Path, as_json: bo
         print(f"{recipe.name}: {out}, in {about['seconds']:,.0f} seconds; on held-out queries:")
         for task, summary in about["tasks"].items():
             print(f"  {task}: {_measures(figures(summary))}, {summary['queries']:,} queries, {summary['rounds']} rounds")
+
+
+def _train_words(recipe: WordsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
+    from citewell.cli.progress import TerminalProgress
+    from citewell.train.words import train
+
+    with TerminalProgress() as bar:
+        about = train(recipe, sets, out, bar)
+    if as_json:
+        print_json(about)
+    else:
+        print(
+            f"{recipe.name}: {out}, {about['words']:,} words from {about['texts']:,} texts in {about['seconds']:,.0f} seconds"
+        )
 
 
 def _train_claims(recipe: ClaimsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:

@@ -148,6 +148,17 @@ class WordHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=Tru
     seed: int
 
 
+class WordsRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to train a base of words on the texts of sets."""
+
+    about: str
+    kind: str
+    vocabulary: int
+    """The number of words, special tokens included; the most frequent ones."""
+    words: WordHyperparameters
+    name: str = ""
+
+
 class GraphHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The graph of key terms, whose random walks replace sentences for skip-gram."""
 
@@ -192,9 +203,9 @@ class EvidenceRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
-Recipe = LibraryRecipe | PackRecipe | EvidenceRecipe | LtrRecipe | ClaimsRecipe
+Recipe = LibraryRecipe | PackRecipe | EvidenceRecipe | LtrRecipe | ClaimsRecipe | WordsRecipe
 
-_SHAPES: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[LtrRecipe] | type[ClaimsRecipe]] = {
+_SHAPES: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[LtrRecipe] | type[ClaimsRecipe] | type[WordsRecipe]] = {
     "encoder": PackRecipe,
     "static": PackRecipe,
     "cross-encoder": PackRecipe,
@@ -205,6 +216,7 @@ _SHAPES: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[LtrRecipe] | t
     "semiser": EvidenceRecipe,
     "ltr": LtrRecipe,
     "claims": ClaimsRecipe,
+    "words": WordsRecipe,
 }
 _RENAMED = {"fusion": "ltr"}
 """Earlier names of recipes and their kinds."""
