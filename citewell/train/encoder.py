@@ -11,9 +11,9 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -299,6 +299,9 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
 def parse_section(kind: type[Kind], recipe: Mapping[str, Any], section: str) -> Kind:
     """A section of a recipe as settings."""
     values: Mapping[str, Any] = recipe.get(section, {})
+    known = [field.name for field in fields(cast(Any, kind))]
+    if unknown := [name for name in values if name not in known]:
+        raise CitewellError(f"unknown setting {unknown[0]!r} in [{section}]; use {', '.join(known)}")
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 

@@ -30,12 +30,13 @@ from citewell.progress import SILENT, Progress
 from citewell.train import losses
 from citewell.train.batches import Texts
 from citewell.train.bert import CONFIG, read_bert
+from citewell.train.bert import WEIGHTS as BERT_WEIGHTS
 from citewell.train.card import TOKENIZER, write_card, write_record
 from citewell.train.checkpoints import BestWeights, Checkpoint, training_fingerprint
 from citewell.train.encoder import CHECKPOINT, choose_device, parse_section
 from citewell.train.enhanced_network import CandidateBatch, Network, QueryBatch, Text
-from citewell.train.lists import CandidateLists, ranking_measures, sort_by_score
-from citewell.train.negatives import Negatives, NegativeSampling, pairs
+from citewell.train.lists import CandidateLists, ranking_measures, sort_by_score, spread
+from citewell.train.negatives import Negatives, NegativeSampling, missing_relevant, pairs
 from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import TASKS, Arrays, load
 from citewell.train.recipe_files import content
@@ -60,7 +61,9 @@ class Hyperparameters:
     warmup: float = 0.0
     task: str = "local"
     table: str = ""
-    """``base``: start from the word vectors of the base model; otherwise from random ones."""
+    """``base``: start from the word vectors of the base; otherwise from random ones."""
+    fixed_words: bool = False
+    """Whether word vectors stay as they are."""
     dev_every: int = 500
     dev_queries: int = 300
     dev_depth: int = 100
@@ -161,16 +164,8 @@ class Training:
         self.pack_queries = PackQueries(arrays, Texts(arrays, Inputs(), device))
         self.negatives = Negatives(arrays, self.pack_queries, sampling, lists)
         self.best = BestWeights(model)
-        self._lists = lists
-        groups = self._groups("train")
-        if not groups:
-            raise CitewellError(f"the pack has no {numbers.task} query of the train years; pack other sets")
-        train_queries = torch.cat([group.queries for group in groups])
-        train_queries = train_queries if lists is None else train_queries[lists.has_list(train_queries)]
-        self.queries, self.positives = pairs(arrays, train_queries, sampling.regime, lists)
-        if not len(self.queries):
-            raise CitewellError("the first stage retrieved no relevant paper for any query; use the standard regime")
-        self._dev = [(group, *self._candidates(group)) for group in self._groups("dev")]
+        self.queries, self.positives = training_pairs(arrays, self.pack_queries, numbers, sampling, lists)
+        self._dev = dev_candidates(arrays, self.pack_queries, numbers, sampling, lists)
 
     def state(self) -> dict[str, Any]:
         """What further steps depend on, apart from torch's random numbers."""
@@ -214,43 +209,70 @@ class Training:
         self.best.update(sum(firsts) / max(1, len(firsts)))
         return figures
 
-    def _groups(self, split: str) -> list[Group]:
-        task = TASKS.index(self.numbers.task)
-        return [group for group in self.pack_queries.groups(split) if group.task == task and not group.sentences]
 
-    def _candidates(self, group: Group) -> tuple[Tensor, Tensor]:
-        """Some dev queries and their candidates: from the first stage, or random papers without one.
+def training_pairs(
+    arrays: Arrays,
+    pack_queries: PackQueries,
+    numbers: Hyperparameters,
+    sampling: NegativeSampling,
+    lists: CandidateLists | None,
+) -> tuple[Tensor, Tensor]:
+    """The pairs of a query of the train years and a paper that it cites, which a model learns from."""
+    groups = _groups(pack_queries, numbers, "train")
+    if not groups:
+        raise CitewellError(f"the pack has no {numbers.task} query of the train years; pack other sets")
+    queries = torch.cat([group.queries for group in groups])
+    if lists is not None and sampling.needs_lists:
+        queries = queries[lists.has_list(queries)]
+    paired, positives = pairs(arrays, queries, sampling.regime, lists)
+    if not len(paired):
+        raise CitewellError("the first stage retrieved no relevant paper for any query; use the standard regime")
+    return paired, positives
 
-        The standard regime adds the relevant papers; the strict one keeps only queries with a relevant candidate.
-        """
-        queries, numbers = group.queries, self.numbers
-        if self._lists is None:
-            queries = queries[: numbers.dev_queries]
-            sampler = Negatives(self.arrays, self.pack_queries, NegativeSampling())
-            torch.manual_seed(0)  # the same ones for every recipe
-            rows = torch.cat([sampler.draw(batch, numbers.dev_depth) for batch in queries.split(32)])
-            torch.manual_seed(numbers.seed)
-        else:
-            queries = queries[self._lists.has_list(queries)][: numbers.dev_queries]
-            rows = self._lists.rows(queries)[:, : numbers.dev_depth]
-        if self.sampling.regime == "strict":
-            with_relevant = self.pack_queries.relevant(queries, rows).any(1)
-            return queries[with_relevant], rows[with_relevant]
-        return queries, torch.cat([rows, self._missing(queries, rows)], dim=1)
 
-    def _missing(self, queries: Tensor, rows: Tensor) -> Tensor:
-        """The relevant papers that are not in the rows, padded with -1."""
-        paired, positives = pairs(self.arrays, queries)
-        width = int(self.pack_queries.relevant_counts(queries).max()) if len(queries) else 0
-        missing = torch.full((len(queries), width), -1, device=rows.device)
-        place = {query: at for at, query in enumerate(queries.tolist())}
-        filled = [0] * len(place)
-        for query, paper in zip(paired.tolist(), positives.tolist(), strict=True):
-            at = place[query]
-            if not bool((rows[at] == paper).any()):
-                missing[at, filled[at]] = paper
-                filled[at] += 1
-        return missing
+def dev_candidates(
+    arrays: Arrays,
+    pack_queries: PackQueries,
+    numbers: Hyperparameters,
+    sampling: NegativeSampling,
+    lists: CandidateLists | None,
+) -> list[tuple[Group, Tensor, Tensor]]:
+    """Some dev queries of each group, and their candidates: from the first stage, or random papers without one.
+
+    The standard regime adds the relevant papers; the strict one keeps only queries with a relevant candidate.
+    """
+    return [
+        (group, *_candidates(group, arrays, pack_queries, numbers, sampling, lists))
+        for group in _groups(pack_queries, numbers, "dev")
+    ]
+
+
+def _groups(pack_queries: PackQueries, numbers: Hyperparameters, split: str) -> list[Group]:
+    task = TASKS.index(numbers.task)
+    return [group for group in pack_queries.groups(split) if group.task == task and not group.sentences]
+
+
+def _candidates(
+    group: Group,
+    arrays: Arrays,
+    pack_queries: PackQueries,
+    numbers: Hyperparameters,
+    sampling: NegativeSampling,
+    lists: CandidateLists | None,
+) -> tuple[Tensor, Tensor]:
+    if lists is None:
+        queries = spread(group.queries, numbers.dev_queries)
+        sampler = Negatives(arrays, pack_queries, NegativeSampling())
+        torch.manual_seed(0)  # the same ones for every recipe
+        rows = torch.cat([sampler.draw(batch, numbers.dev_depth) for batch in queries.split(32)])
+        torch.manual_seed(numbers.seed)
+    else:
+        queries = spread(group.queries[lists.has_list(group.queries)], numbers.dev_queries)
+        rows = lists.rows(queries)[:, : numbers.dev_depth]
+    if sampling.regime == "strict":
+        with_relevant = pack_queries.relevant(queries, rows).any(1)
+        return queries[with_relevant], rows[with_relevant]
+    return queries, torch.cat([rows, missing_relevant(arrays, pack_queries, queries, rows)], dim=1)
 
 
 def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", progress: Progress = SILENT) -> Network:
@@ -262,11 +284,12 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
     numbers, sampling = parse_section(Hyperparameters, recipe, "numbers"), parse_section(NegativeSampling, recipe, "negatives")
     arrays = load(pack)
     torch.manual_seed(numbers.seed)
-    shape, table = _complete_shape(parse_section(Shape, recipe, "shape"), numbers, base)
+    shape, table = complete_shape(parse_section(Shape, recipe, "shape"), numbers, base)
     sidecars = [sidecar_path(pack, name) for name in ([AUTHORS] if shape.parts.bibliography else [])]
-    bibliography = _load_bibliography(pack, arrays, shape) if shape.parts.bibliography else None
+    bibliography = load_bibliography(pack, arrays, shape) if shape.parts.bibliography else None
     lists = CandidateLists.read(pack, arrays, sampling.first_stage, chosen) if sampling.first_stage else None
     model = Network(shape, table).to(chosen)
+    model.words.weight.requires_grad_(not numbers.fixed_words)
     training = Training(arrays, model, numbers, sampling, bibliography, lists, chosen)
     optimizer = torch.optim.Adam(model.parameters(), numbers.rate)
     files = [pack, *sidecars, *([sidecar_path(pack, sampling.first_stage)] if lists else [])]
@@ -297,16 +320,26 @@ def export(weights: Path, target: Path) -> None:
     convert(weights, target / "model.onnx")
 
 
-def _complete_shape(shape: Shape, numbers: Hyperparameters, base: Path) -> tuple[Shape, Tensor | None]:
+def complete_shape(shape: Shape, numbers: Hyperparameters, base: Path) -> tuple[Shape, Tensor | None]:
     """The shape, completed from the base model, and the initial word vectors, if any."""
     shape = replace(shape, vocabulary=json.loads((base / CONFIG).read_text("utf-8"))["vocab_size"])
     if numbers.table != "base":
         return shape, None
-    table = read_bert(base).embeddings["word_embeddings"].weight.detach()
+    table = word_vectors(base)
     return replace(shape, words=table.shape[1]), table
 
 
-def _load_bibliography(pack: Path, arrays: Arrays, shape: Shape) -> Arrays:
+def word_vectors(base: Path) -> Tensor:
+    """The vectors of a base of words, or those in the first layer of a transformer."""
+    from safetensors.torch import load_file
+
+    config = json.loads((base / CONFIG).read_text("utf-8"))
+    if config.get("model_type") == "words":
+        return load_file(base / BERT_WEIGHTS)["word_vectors"].float()
+    return read_bert(base).embeddings["word_embeddings"].weight.detach()
+
+
+def load_bibliography(pack: Path, arrays: Arrays, shape: Shape) -> Arrays:
     path = sidecar_path(pack, AUTHORS)
     if not path.exists():
         raise CitewellError(f"there is no {path}; citewell.train.authors makes it from the sets of the pack")

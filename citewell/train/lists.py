@@ -55,6 +55,13 @@ class CandidateLists:
         return torch.searchsorted(self.queries, queries).clamp(max=max(0, len(self.queries) - 1))
 
 
+def spread(queries: Tensor, size: int) -> Tensor:
+    """At most `size` queries, at equal distances: neighbours are often of one paper."""
+    if len(queries) <= size:
+        return queries
+    return queries[torch.arange(size, device=queries.device) * len(queries) // size]
+
+
 def sort_by_score(papers: Tensor, scores: Tensor) -> Tensor:
     """Each row of papers sorted by score, best first; -1 (no paper) last."""
     order = scores.masked_fill(papers < 0, float("-inf")).argsort(dim=1, descending=True, stable=True)

@@ -41,12 +41,19 @@ class NegativeSampling:
     """The pipeline whose lists are a sidecar of the pack; needed by ``prefiltered`` and ``strict``."""
     depth: int = 1000
     """Papers per list."""
+    kept: int = 0
+    """Papers that are kept of each train list, drawn at random next to the relevant ones; 0: all. Lists of dev are whole."""
     sample: int = 0
-    """Train queries per set, for the first stage and for training; 0: all."""
+    """Train queries per set for which the first stage makes lists; 0: all. What needs no list is trained on all."""
     most_cited: int = 1000
     """How many papers count as most cited."""
     orders: tuple[int, ...] = (2, 3)
     """The distances of graph neighbours, in citations."""
+
+    @property
+    def needs_lists(self) -> bool:
+        """Whether a query can be trained on only if the first stage made a list for it."""
+        return self.strategy == "prefiltered" or self.regime == "strict"
 
     def check(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -55,7 +62,7 @@ class NegativeSampling:
             raise CitewellError(f"there is no regime {self.regime!r}; there are {', '.join(REGIMES)}")
         if self.hard_only and self.strategy == "random":
             raise CitewellError("random negatives have no hard ones; leave out hard_only")
-        if not self.first_stage and (self.strategy == "prefiltered" or self.regime == "strict"):
+        if not self.first_stage and self.needs_lists:
             raise CitewellError("prefiltered negatives and the strict regime need a first stage; name it in [negatives]")
 
 
@@ -194,3 +201,18 @@ def pairs(
         [lists.contains(*part) for part in zip(paired.split(4096), positives.split(4096), strict=True)] or [paired > 0]
     )
     return paired[listed], positives[listed]
+
+
+def missing_relevant(arrays: Arrays, pack_queries: PackQueries, queries: Tensor, rows: Tensor) -> Tensor:
+    """The relevant papers that are not in the rows, padded with -1."""
+    paired, positives = pairs(arrays, queries)
+    width = int(pack_queries.relevant_counts(queries).max()) if len(queries) else 0
+    missing = torch.full((len(queries), width), -1, device=rows.device)
+    place = {query: at for at, query in enumerate(queries.tolist())}
+    filled = [0] * len(place)
+    for query, paper in zip(paired.tolist(), positives.tolist(), strict=True):
+        at = place[query]
+        if not bool((rows[at] == paper).any()):
+            missing[at, filled[at]] = paper
+            filled[at] += 1
+    return missing

@@ -1,13 +1,16 @@
 """The candidates that a first stage retrieves for the queries of a pack: a re-ranker is trained on what it will be given.
 
-Every query runs in the library of its date, as in an evaluation: papers up to its date, links up to the year before. The
-results of each date are saved, so that an interrupted run continues with the next date; at the end they are merged into one
-sidecar of the pack (see `citewell.train.lists`).
+Every query runs in the library at the end of its year, with links up to the year before; papers from after its date are dropped
+from its list, so a list may be shorter than asked for. (A library for each day, as in an evaluation, would take hours for the
+queries of all train years.) The results of each year are saved, so that an interrupted run continues with the next; at the end
+they are merged into one sidecar of the pack (see `citewell.train.lists`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
@@ -21,7 +24,7 @@ from citewell.evaluate.queries import JudgedQuery
 from citewell.evaluate.runner import Runner
 from citewell.evaluate.set_libraries import SetLibraries, safe_name
 from citewell.evaluate.sets import DataSet, Split
-from citewell.evaluate.strict import Timeline
+from citewell.evaluate.strict import END_OF_YEAR, Timeline
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
 from citewell.progress import SILENT, Progress
@@ -29,6 +32,7 @@ from citewell.train.packs import SPLITS, TASKS, Arrays, load, save
 from citewell.train.pairs import Source, read_source
 from citewell.train.sidecars import pack_fingerprint, sidecar_path
 from citewell.train.training import train_missing
+from citewell.types import IntArray
 
 
 class PackQuery(NamedTuple):
@@ -45,12 +49,14 @@ def prefilter(
     system: str = "bm25",
     depth: int = 1000,
     sample: int = 0,
+    kept: int = 0,
     seed: int = 0,
     progress: Progress = SILENT,
 ) -> Path:
     """Write the lists of a pipeline for one task of a pack, from its sets; `sample` limits the train queries of each set.
 
-    Lists of other tasks in the file are kept.
+    Of each train list, `kept` papers drawn at random are written, relevant ones always: enough to say whether the first stage
+    retrieved them, and to draw negatives. Lists of other tasks in the file are kept.
     """
     arrays, chosen = load(pack), pipeline(system)
     parts = sidecar_path(pack, system).with_suffix(".parts")
@@ -60,46 +66,64 @@ def prefilter(
         dataset = DataSet.open(folder)
         source = read_source(folder, [task])
         queries = _pack_queries(arrays, source, task, sample, seed)
-        key = _key(arrays, dataset, task, chosen, depth)
-        files += _set_files(dataset, _numbers(arrays, source), queries, chosen, depth, parts / key, progress)
+        wanted = _Lists(chosen, depth, kept, _numbers(arrays, source), arrays["paper_date"])
+        files += _set_files(dataset, wanted, queries, parts / _key(arrays, dataset, task, wanted), progress)
     return _merge(files, sidecar_path(pack, system), pack_fingerprint(arrays))
 
 
+class _Lists(NamedTuple):
+    """Which lists are made of a set: the first stage, the papers of a list, those kept of it, and papers by their names."""
+
+    first_stage: Pipeline
+    depth: int
+    kept: int
+    numbers: dict[str, int]
+    dates: IntArray
+    """The dates of the papers of the pack."""
+
+
 def _set_files(
-    dataset: DataSet,
-    numbers: dict[str, int],
-    queries: dict[str, list[PackQuery]],
-    chosen: Pipeline,
-    depth: int,
-    parts: Path,
-    progress: Progress,
+    dataset: DataSet, wanted: _Lists, queries: dict[str, list[PackQuery]], parts: Path, progress: Progress
 ) -> Iterator[Path]:
-    """The files with the lists of each date, made if missing."""
+    """The files with the lists of each year, made if missing."""
     parts.mkdir(exist_ok=True)
     progress.start("retrieving candidates", sum(map(len, queries.values())), "queries")
     for split, of_split in _by_split(dataset, queries):
-        by_date = {date: list(group) for date, group in groupby(of_split, key=lambda each: each.judged.date)}
-        files = {date: parts / f"{split.name}-{date}-{_query_hash(group)}.npz" for date, group in by_date.items()}
+        by_year = {year: list(group) for year, group in groupby(of_split, key=lambda each: each.judged.date // 10_000)}
+        files = {year: parts / f"{split.name}-{year}-{_query_hash(group)}.npz" for year, group in by_year.items()}
         yield from files.values()
-        missing = [date for date, path in files.items() if not path.exists()]
-        progress.advance(sum(len(group) for date, group in by_date.items() if date not in missing))
+        missing = [year for year, path in files.items() if not path.exists()]
+        progress.advance(sum(len(group) for year, group in by_year.items() if year not in missing))
         if not missing:
             continue
         libraries = SetLibraries(Timeline(dataset, split), train=train_missing)
-        for runner, group in runners_by_date([each.judged for date in missing for each in by_date[date]], libraries, [chosen]):
-            date = group[0].date
-            save(_lists(runner, by_date[date], chosen, depth, numbers), files[date])
-            progress.advance(len(group))
+        at_ends = [replace(each.judged, date=year * 10_000 + END_OF_YEAR) for year in missing for each in by_year[year]]
+        for runner, group in runners_by_date(at_ends, libraries, [wanted.first_stage]):
+            year = group[0].date // 10_000
+            save(_lists(runner, by_year[year], wanted, split.name, progress), files[year])
 
 
-def _lists(runner: Runner, queries: Sequence[PackQuery], chosen: Pipeline, depth: int, numbers: dict[str, int]) -> Arrays:
-    """The lists of the queries of one date."""
-    rows = np.full((len(queries), depth), -1, np.int32)
-    for row, (_, judged) in enumerate(queries):
-        papers = chosen.rank(runner.request(judged)).papers[:depth].tolist()
-        in_pack = [numbers[name] for name in runner.ids(papers) if name in numbers]
+def _lists(runner: Runner, queries: Sequence[PackQuery], wanted: _Lists, split: str, progress: Progress) -> Arrays:
+    """The lists of the queries of one year."""
+    size = wanted.kept if wanted.kept and split == "train" else wanted.depth
+    rows = np.full((len(queries), size), -1, np.int32)
+    for row, (number, judged) in enumerate(queries):
+        papers = wanted.first_stage.rank(runner.request(judged)).papers[: wanted.depth].tolist()
+        named = [wanted.numbers[name] for name in runner.ids(papers) if name in wanted.numbers]
+        in_pack = [paper for paper in named if 0 < wanted.dates[paper] <= judged.date]
+        if len(in_pack) > size:
+            in_pack = _sample(in_pack, {wanted.numbers.get(name, -1) for name in judged.relevant}, size, number)
         rows[row, : len(in_pack)] = in_pack
+        progress.advance()
     return {"questions": np.array([each.number for each in queries], np.int32), "papers": rows}
+
+
+def _sample(papers: Sequence[int], relevant: AbstractSet[int], size: int, seed: int) -> list[int]:
+    """The relevant ones among some papers, and a random sample of the others, in their order."""
+    places = [at for at, paper in enumerate(papers) if paper in relevant][:size]
+    others = [at for at, paper in enumerate(papers) if paper not in relevant]
+    places += np.random.default_rng(seed).choice(others, size - len(places), replace=False).tolist()
+    return [papers[at] for at in sorted(places)]
 
 
 def _pack_queries(arrays: Arrays, source: Source, task: str, sample: int, seed: int) -> dict[str, list[PackQuery]]:
@@ -141,9 +165,9 @@ def _numbers(arrays: Arrays, source: Source) -> dict[str, int]:
     return {name: row for row, paper in zip(rows, source.papers, strict=True) for name in (*paper.ids, paper.id) if name}
 
 
-def _key(arrays: Arrays, dataset: DataSet, task: str, chosen: Pipeline, depth: int) -> str:
+def _key(arrays: Arrays, dataset: DataSet, task: str, wanted: _Lists) -> str:
     """Identifies everything that determines the lists."""
-    origin = f"{pack_fingerprint(arrays)} {dataset.digest(False)} {chosen.stages!r} {depth}"
+    origin = f"{pack_fingerprint(arrays)} {dataset.digest(False)} {wanted.first_stage.stages!r} {wanted.depth} {wanted.kept}"
     return f"{safe_name(dataset.name)}-{task}-{blake2b(origin.encode(), digest_size=8).hexdigest()}"
 
 

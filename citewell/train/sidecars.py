@@ -49,9 +49,9 @@ def make_sidecars(
     if first_stage := negatives.get("first_stage") or numbers.get("first_stage"):
         depth = int(negatives.get("depth", max(numbers.get("top", 0), numbers.get("dev_depth", 0))))
         sample = int({**numbers, **negatives}.get("sample", 0))
-        paths.append(
-            prefilter.prefilter(pack, sets, numbers.get("task", "local"), first_stage, depth, sample, progress=progress)
-        )
+        kept = int(negatives.get("kept", 0))
+        task = numbers.get("task", "local")
+        paths.append(prefilter.prefilter(pack, sets, task, first_stage, depth, sample, kept, progress=progress))
     return paths
 
 

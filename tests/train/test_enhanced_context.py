@@ -133,7 +133,7 @@ def test_authors_and_citation_counts_match_the_set(pack: Path) -> None:
 
 def test_training_lowers_the_loss_and_keeps_the_best_weights(pack: Path, base: Path, tmp_path: Path) -> None:
     from citewell.train.curve import dev_figures
-    from citewell.train.enhanced_context import Hyperparameters, NegativeSampling, Training, _load_bibliography, fit
+    from citewell.train.enhanced_context import Hyperparameters, NegativeSampling, Training, fit, load_bibliography
     from citewell.train.packs import load
 
     numbers = {**RECIPE["numbers"], "steps": 30, "dev_every": 10, "table": "base"}
@@ -144,7 +144,7 @@ def test_training_lowers_the_loss_and_keeps_the_best_weights(pack: Path, base: P
 
     def loss(network: Any) -> float:
         arrays = load(pack)
-        bibliography = _load_bibliography(pack, arrays, network.shape)
+        bibliography = load_bibliography(pack, arrays, network.shape)
         training = Training(
             arrays,
             network,

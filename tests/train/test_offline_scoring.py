@@ -90,9 +90,15 @@ def test_a_recipe_of_another_kind_is_an_error(set_folder: Path, tmp_path: Path) 
     assert isinstance(result.exception, CitewellError) and "medic-text" in str(result.exception)
 
 
-def test_a_grid_trains_each_recipe_once_and_continues_after_a_failure(
-    packed: Path, base: Path, set_folder: Path, tmp_path: Path
-) -> None:
+def test_papers_that_the_first_stage_missed_take_the_last_places() -> None:
+    rows, scores = np.array([[2, 0, 1, 3]], np.int32), {"scores": np.array([[0.5, 0.7, 0.9, 0.8]], np.float32)}
+    names = {"papers": np.array(["a", "b", "c", "d"]), "questions": np.array(["q"])}
+    inputs = {"rows": rows, "depth": np.array(3, np.int32), **names}
+    assert list(offline_scoring.to_run(inputs, scores)["q"]) == ["b", "a", "c"]
+    assert list(offline_scoring.to_run(inputs, scores, lenient=True)["q"]) == ["d", "a", "c"]
+
+
+def test_a_grid_trains_each_recipe_once(packed: Path, base: Path, set_folder: Path, tmp_path: Path) -> None:
     from citewell.train import grid
 
     sizes = "".join(f"{name} = {value}\n" for name, value in {**SIZES, **OTHER_SIZES}.items() if name != "vocabulary")
@@ -113,16 +119,15 @@ variant = "textenh"
     (tmp_path / "broken.toml").write_text(recipe.replace('"textenh"', '"textenh"\nhidden_size = 3'))
     shape = Shape("textenh", **SIZES, **OTHER_SIZES)
     inputs = tmp_path / "inputs.npz"
-    save(
-        offline_scoring.collect_inputs(Evaluation(set_folder, "local", "test", sample=4), pipeline("bm25"), 50, shape, base),
-        inputs,
-    )
+    evaluation = Evaluation(set_folder, "local", "test", sample=4, lenient=True)
+    save(offline_scoring.collect_inputs(evaluation, pipeline("bm25"), 3, shape, base), inputs)
     tiny = str(tmp_path / "tiny.toml")
-    command = [sys.executable, "-m", "citewell.train.grid", packed, base, inputs, tmp_path / "out", "--workers", "2"]
-    command += [tiny, f"{tiny}@2", str(tmp_path / "broken.toml")]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
-    assert done.returncode == 1 and "broken.toml: " in done.stderr and "hidden_size" in done.stderr
+    command = [sys.executable, "-m", "citewell.train.grid", packed, base, inputs, tmp_path / "out"]
+    done = subprocess.run(list(map(str, [*command, tiny, f"{tiny}@2"])), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     one, other = (load(tmp_path / "out" / name)["scores"] for name in ("tiny.npz", "tiny-seed-2.npz"))
     assert one.shape == other.shape == load(inputs)["rows"].shape
     assert not np.array_equal(one, other, equal_nan=True), "another seed gives another model"
-    assert grid.train_and_score(tiny, packed, base, inputs, tmp_path / "out") == 0.0, "finished models are skipped"
+    assert grid.train_and_score([tiny], packed, base, inputs, tmp_path / "out") == [], "finished models are skipped"
+    with pytest.raises(CitewellError, match=r"unknown setting 'hidden_size' in \[shape\]"):
+        grid.train_and_score([str(tmp_path / "broken.toml")], packed, base, inputs, tmp_path / "out", "cpu")
