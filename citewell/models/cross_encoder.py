@@ -41,20 +41,27 @@ class CrossEncoder:
 
     def scores(self, query: Query, papers: Sequence[PaperText]) -> Float32Array:
         """The relevance of each paper to the query."""
-        prefix = self._reader.query(query)
-        texts = [tokens[1:] for tokens in self._reader.papers(papers)]  # drop the second [CLS]
-        scores = np.zeros(len(texts), np.float32)
-        for places in by_length([len(prefix) + len(text) for text in texts], _BATCH_TOKENS):
-            longest = len(prefix) + len(texts[places[0]])
-            ids, mask, kinds = np.zeros((3, len(places), longest), np.int32)
-            ids[:, : len(prefix)] = prefix
+        pairs = self._pairs(query, papers)
+        scores = np.zeros(len(pairs), np.float32)
+        for places in by_length([len(tokens) for tokens, _ in pairs], _BATCH_TOKENS):
+            ids, mask, kinds = np.zeros((3, len(places), len(pairs[places[0]][0])), np.int32)
             for row, place in enumerate(places.tolist()):
-                end = len(prefix) + len(texts[place])
-                ids[row, len(prefix) : end] = texts[place]
-                mask[row, :end] = 1
-                kinds[row, len(prefix) : end] = 1
+                tokens, start = pairs[place]
+                ids[row, : len(tokens)] = tokens
+                mask[row, : len(tokens)] = 1
+                kinds[row, start : len(tokens)] = 1
             scores[places] = self._model.scores(ids, mask, kinds)
         return scores
+
+    def _pairs(self, query: Query, papers: Sequence[PaperText]) -> list[tuple[list[int], int]]:
+        """The query with each paper, and where the paper begins."""
+        reader, budgets = self._reader, self._inputs
+        if budgets.pair:
+            [prefix] = reader.plain([(query.title, query.abstract)], budgets.query)
+            texts = reader.plain([(paper.title, paper.abstract) for paper in papers], budgets.paper)
+            return [reader.pair(prefix, text) for text in texts]
+        prefix = reader.query(query)
+        return [([*prefix, *tokens[1:]], len(prefix)) for tokens in reader.papers(papers)]  # without the second [CLS]
 
 
 def load(name: str) -> CrossEncoder:

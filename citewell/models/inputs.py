@@ -3,6 +3,9 @@
 A query starts with the name of its task; its gap is ``[MASK]``, other citations are ``[UNK]``. A paper is its title, its newest
 cited contexts (each a window around the citation), and its abstract, which gets the rest of the budget. The budgets belong to a
 model: they are in its folder as ``inputs.json``, and training packs texts with the same ones.
+
+A classifier of pairs (`pair`) reads plain texts instead: title and abstract of the query, then those of the paper; the longer
+one loses tokens at its end until both fit.
 """
 
 from __future__ import annotations
@@ -43,6 +46,8 @@ class Inputs:
     """The number of cited contexts."""
     window: int = 40
     """Each cited context."""
+    pair: int = 0
+    """A query and a paper together, with special tokens, if they are read as plain texts; 0: they are not."""
 
     @classmethod
     def read(cls, folder: Path) -> Inputs | None:
@@ -106,6 +111,26 @@ class TokenReader:
             windows = [centre(next(tokens), self.mask, budgets.window) for _ in contexts]
             token_lists.append(join_parts([title, *windows, next(tokens)], budgets.paper, self.cls, self.sep))
         return token_lists
+
+    def plain(self, texts: Sequence[tuple[str, str]], size: int) -> list[list[int]]:
+        """Titles and abstracts as plain texts of at most `size` tokens."""
+        flat = iter(self.tokens([part for text in texts for part in text]))
+        return [(title + abstract)[:size] for title, abstract in zip(flat, flat, strict=True)]
+
+    def pair(self, query: Sequence[int], paper: Sequence[int]) -> tuple[list[int], int]:
+        """A plain query and a plain paper as one text within the budget, and where the paper begins in it."""
+        first, second = trimmed(len(query), len(paper), self._inputs.pair - 3)
+        return [self.cls, *query[:first], self.sep, *paper[:second], self.sep], first + 2
+
+
+def trimmed(first: int, second: int, size: int) -> tuple[int, int]:
+    """The lengths of two texts after tokens are taken from the longer one until both fit into `size`."""
+    half = size // 2
+    if first + second <= size:
+        return first, second
+    if first <= size - half:
+        return first, size - first
+    return (size - second, second) if second <= half else (size - half, half)
 
 
 def centre(tokens: Sequence[int], mask: int, size: int) -> list[int]:

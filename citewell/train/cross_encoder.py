@@ -71,7 +71,7 @@ class CrossEncoder(nn.Module):
         self.bert = bert
         self.head = nn.Linear(bert.config["hidden_size"], 1)
 
-    def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor, places: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor, places: Tensor | None = None) -> Tensor:
         hidden = self.bert(ids, mask, kinds, places)[:, 0]
         scores: Tensor = self.head(hidden.float())[:, 0]
         return scores

@@ -54,8 +54,13 @@ class Steps:
         every: int,
         before: Callable[[int], Values] | None = None,
         clip: float = math.inf,
+        decline: str = "cosine",
+        save_every: int = 0,
     ) -> None:
-        """Run the remaining steps, calling `before` each of them and measuring `dev` at intervals of `every` steps."""
+        """Run the remaining steps, calling `before` each of them and measuring `dev` at intervals of `every` steps.
+
+        A checkpoint is saved with each measure, or at intervals of `save_every` steps.
+        """
         self._resume()
         self._progress.start("training", steps, "steps")
         self._progress.advance(self.step)
@@ -63,7 +68,7 @@ class Steps:
             started = time.monotonic()
             if before is not None and (values := before(self.step)):
                 self._log(values)
-            value = self._step(loss, rate * rate_share(self.step, steps, warmup), clip)
+            value = self._step(loss, rate * rate_share(self.step, steps, warmup, decline), clip)
             self.step += 1
             self.seconds += time.monotonic() - started
             self._progress.advance()
@@ -71,7 +76,8 @@ class Steps:
                 self._log({"loss": round(float(value), 4)})
             if self.step % every == 0 or self.step == steps:
                 self._log(dev())
-                self._save()
+                if self.step % (save_every or every) == 0 or self.step == steps:
+                    self._save()
 
     def _step(self, loss: Callable[[], Tensor], rate: float, clip: float) -> Tensor:
         self._model.train()
@@ -102,7 +108,10 @@ class Steps:
         self._curve.log(self.step, self.seconds, values)
 
 
-def rate_share(step: int, steps: int, warmup: float) -> float:
-    """The factor of the learning rate: linear warm-up, then cosine decay."""
+def rate_share(step: int, steps: int, warmup: float, decline: str = "cosine") -> float:
+    """The factor of the learning rate: linear warm-up, then decline by a cosine or ``linear``."""
     risen = max(1, int(steps * warmup))
-    return (step + 1) / risen if step < risen else 0.5 * (1 + math.cos(math.pi * (step - risen) / max(1, steps - risen)))
+    if step < risen:
+        return (step + 1) / risen
+    done = (step - risen) / max(1, steps - risen)
+    return 1 - done if decline == "linear" else 0.5 * (1 + math.cos(math.pi * done))
