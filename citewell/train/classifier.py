@@ -207,6 +207,8 @@ def fit(
     """Train a classifier from a pack, its candidate lists and pretrained weights; resumes from a checkpoint."""
     chosen = choose_device(device)
     numbers, inputs = parse_section(Hyperparameters, recipe, "numbers"), Inputs(**recipe.get("inputs", {}))
+    if not inputs.pair:
+        raise CitewellError("a classifier reads pairs of plain texts; say how many tokens: pair in [inputs]")
     arrays = load(pack)
     torch.manual_seed(numbers.seed)
     model = CrossEncoder(read_bert(base, numbers.dropout)).to(chosen)

@@ -29,6 +29,7 @@ from citewell.pipeline.registry import pipeline
 from citewell.progress import SILENT, Progress
 from citewell.train.offline_scoring import Announced, flat
 from citewell.train.packs import Arrays, load, save
+from citewell.types import IntArray
 
 NO_PAPER = -1
 """Padding in a row of candidates."""
@@ -54,14 +55,14 @@ def collect_pairs(
             rows[rows_by_query[judged.id], : len(row)] = row
             names |= dict(zip(row, (name for name in found if name in numbers), strict=True))
             progress.advance()
-    dates = np.array([when(paper) for paper in papers], np.int32)
+    dates = np.array([when(paper) for paper in papers])
     return {
         "queries": np.array([judged.id for judged in queries]),
         "query_date": np.array([judged.date for judged in queries], np.int32),
         "citing": np.array([numbers.get(judged.citing, NO_PAPER) for judged in queries], np.int32),
         "rows": rows,
         "papers": np.array([names.get(at, paper.id or next(iter(paper.ids), "")) for at, paper in enumerate(papers)]),
-        "paper_date": dates,
+        "paper_date": dates.astype(np.int32),
         "inputs": np.array([inputs.query, inputs.paper, inputs.pair], np.int32),
         "special": np.array(reader.special[:3], np.int32),
         **_citations(evaluation, dates, numbers, libraries.links_until),
@@ -70,7 +71,7 @@ def collect_pairs(
     }
 
 
-def _citations(evaluation: Evaluation, dates: np.ndarray, numbers: dict[str, int], until: int | None) -> Arrays:  # type: ignore[type-arg]
+def _citations(evaluation: Evaluation, dates: IntArray, numbers: dict[str, int], until: int | None) -> Arrays:
     """What each paper cites, if its citations may be seen: those of papers up to a year, to papers that are not newer."""
     counts, cited = [], []
     for at, paper in enumerate(evaluation.dataset.papers()):

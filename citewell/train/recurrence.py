@@ -20,7 +20,9 @@ class Recurrence(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weights: Tensor, sizes: Sequence[int]) -> Tensor:
         _, stacks, width = inputs.shape
-        hidden, cells, gates = [], [inputs.new_zeros(sizes[0] * stacks, width // 4)], []
+        hidden: list[Tensor] = []
+        gates: list[Tensor] = []
+        cells = [inputs.new_zeros(sizes[0] * stacks, width // 4)]
         for at, (step, count) in enumerate(zip(inputs.split(list(sizes)), sizes, strict=True)):
             recurrent = torch.empty_like(step) if at else torch.zeros_like(step)
             if at:

@@ -13,10 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
@@ -29,6 +30,9 @@ from citewell.train.gensim_words import run_epochs
 from citewell.train.recipe import WordHyperparameters, WordsRecipe
 from citewell.train.save import EpochCheckpoints
 from citewell.types import Float32Array
+
+Words: TypeAlias = npt.NDArray[Any]
+"""A text as numbers of words."""
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -119,24 +123,25 @@ def _vocabulary(recipe: WordsRecipe, sets: Sequence[Path], progress: Progress) -
     return word_tokenizer(frequent), Counter({word: counts[word] for word in frequent}), texts
 
 
-def _rows(tokenizer: Tokenizer, sets: Sequence[Path], size: int, progress: Progress) -> list[np.ndarray[Any, Any]]:
+def _rows(tokenizer: Tokenizer, sets: Sequence[Path], size: int, progress: Progress) -> list[Words]:
     """Every text as numbers of words, unknown ones left out."""
     from citewell.papers import OTHER_MARK, TARGET_MARK
 
     progress.start("reading words", size, "texts")
-    rows: list[np.ndarray[Any, Any]] = []
+    small = np.uint16 if tokenizer.get_vocab_size() <= 1 << 16 else np.int32
+    rows: list[Words] = []
     for folder in sets:
         texts = (text.replace(TARGET_MARK, " ").replace(OTHER_MARK, " ") for text in texts_of(folder))
         while batch := list(islice(texts, _BATCH)):
             for encoding in tokenizer.encode_batch_fast(batch, add_special_tokens=False):
-                ids = np.array(encoding.ids, np.uint16 if tokenizer.get_vocab_size() <= 1 << 16 else np.int32)
-                rows.append(ids[ids >= len(SPECIAL)])
+                known = [number for number in encoding.ids if number >= len(SPECIAL)]
+                rows.append(np.array(known, small))
             progress.advance(len(batch))
     return rows
 
 
 def _vectors(
-    rows: Sequence[np.ndarray[Any, Any]],
+    rows: Sequence[Words],
     tokenizer: Tokenizer,
     counts: Counter[str],
     numbers: WordHyperparameters,
@@ -146,7 +151,8 @@ def _vectors(
     """The vector of every word; special tokens have small random ones, and the padding is zero."""
     from gensim.models.word2vec import Word2Vec
 
-    words = [tokenizer.id_to_token(at) for at in range(tokenizer.get_vocab_size())]
+    by_number = {number: word for word, number in tokenizer.get_vocab().items()}
+    words = [by_number[number] for number in range(len(by_number))]
     model: Any = Word2Vec(
         vector_size=numbers.size,
         sg=1,

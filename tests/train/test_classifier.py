@@ -23,7 +23,17 @@ Recipes = Callable[[str], dict[str, Any]]
 @pytest.fixture
 def recipe(recipes_of: Recipes) -> dict[str, Any]:
     numbers = {"steps": 4, "pairs": 8, "top": 4, "dev_every": 2, "dev_queries": 6, "dev_depth": 6, "rate": 1e-3}
-    inputs = {"query": 48, "context": 24, "topic": 16, "title": 12, "paper": 40, "paper_title": 12, "contexts": 0, "window": 8}
+    inputs = {
+        "query": 48,
+        "context": 24,
+        "topic": 16,
+        "title": 12,
+        "paper": 40,
+        "paper_title": 12,
+        "contexts": 0,
+        "window": 8,
+        "pair": 70,
+    }
     return {**recipes_of("cross-encoder"), "kind": "classifier", "numbers": numbers, "inputs": inputs}
 
 
@@ -71,13 +81,54 @@ def test_it_trains_on_the_top_candidates_without_balancing(pack: Path, base: Pat
     assert training.labels.sum() == len(queries) // 2, "only the relevant papers that the first stage retrieves"
 
 
-def test_token_budgets_of_query_and_candidate(pack: Path, base: Path, recipe: dict[str, Any]) -> None:
-    recipe["inputs"] |= {"query": 20, "paper": 34}
+def test_training_reads_pairs_as_the_served_model_does(pack: Path, base: Path, recipe: dict[str, Any]) -> None:
+    from citewell.models.inputs import TokenReader, trimmed
+    from citewell.models.onnx import tokenizer
+
+    recipe["inputs"] |= {"query": 30, "paper": 30, "pair": 41}
     training = new_training(pack, base, recipe)
-    ids, mask, kinds, _ = training._pairs(training.queries[:5], training.papers[:5, None], training.queries[:5] * 0 + 2018)
-    assert ids.shape == mask.shape
-    assert ((kinds == 0) & mask).sum(1).tolist() == [20] * 5
-    assert (((kinds == 1) & mask).sum(1) <= 33).all() and ((kinds == 1) & mask).sum() > 5 * 20
+    arrays, inputs = training.arrays, Inputs(**recipe["inputs"])
+    reader = TokenReader(tokenizer(base), inputs)
+
+    def plain(kind: str, row: int) -> list[int]:
+        parts = [arrays[f"{kind}_{part}"][row] for part in ("title", "abstract")]
+        return [token for at in parts for token in arrays["tokens"][slice(*arrays["text_at"][at : at + 2])].tolist()]
+
+    queries, papers = training.queries[:40], training.papers[:40]
+    ids, mask, kinds = training._pairs(queries, papers)
+    trims = set()
+    for row, (query, paper) in enumerate(zip(queries.tolist(), papers.tolist(), strict=True)):
+        first, second = plain("question", query)[:30], plain("paper", paper)[:30]
+        trims.add(trimmed(len(first), len(second), 38) == (len(first), len(second)))
+        tokens, start = reader.pair(first, second)
+        assert ids[row][mask[row]].tolist() == tokens
+        assert kinds[row][mask[row]].tolist() == [0] * start + [1] * (len(tokens) - start)
+    assert trims == {True, False}, "some pairs are cut, others are whole"
+
+
+def test_the_longer_text_is_cut() -> None:
+    from citewell.models.inputs import trimmed
+
+    def one_by_one(first: int, second: int, size: int) -> tuple[int, int]:
+        while first + second > size:
+            first, second = (first - 1, second) if first > second else (first, second - 1)
+        return first, second
+
+    for first in range(12):
+        for second in range(12):
+            for size in range(11):
+                assert trimmed(first, second, size) == one_by_one(first, second, size)
+
+
+def test_missed_positives_and_random_negatives_may_join(pack: Path, base: Path, recipe: dict[str, Any]) -> None:
+    plain = new_training(pack, base, recipe)
+    recipe["numbers"] |= {"missed_positives": True, "random_negatives": 3}
+    more = new_training(pack, base, recipe)
+    arrays = plain.arrays
+    queries = sorted(set(plain.queries.tolist()))
+    relevant = sum(int(arrays["question_wanted_at"][query + 1] - arrays["question_wanted_at"][query]) for query in queries)
+    assert more.labels.sum() == relevant > plain.labels.sum()
+    assert len(more.labels) == len(plain.labels) + relevant - plain.labels.sum() + 3 * len(queries)
 
 
 def test_a_few_steps_lower_the_loss_and_it_is_served_as_a_cross_encoder(
