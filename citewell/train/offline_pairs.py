@@ -56,6 +56,10 @@ def collect_pairs(
             names |= dict(zip(row, (name for name in found if name in numbers), strict=True))
             progress.advance()
     dates = np.array([when(paper) for paper in papers])
+    citations = _citations(evaluation, dates, numbers, libraries.links_until)
+    reached = np.zeros(len(papers), bool)  # the other papers are never read
+    reached[np.concatenate([rows[rows != NO_PAPER], citations["cites"]])] = True
+    texts = [(paper.title, paper.abstract) if read else ("", "") for paper, read in zip(papers, reached, strict=True)]
     return {
         "queries": np.array([judged.id for judged in queries]),
         "query_date": np.array([judged.date for judged in queries], np.int32),
@@ -65,9 +69,9 @@ def collect_pairs(
         "paper_date": dates.astype(np.int32),
         "inputs": np.array([inputs.query, inputs.paper, inputs.pair], np.int32),
         "special": np.array(reader.special[:3], np.int32),
-        **_citations(evaluation, dates, numbers, libraries.links_until),
+        **citations,
         **flat("query", reader.plain([(judged.query.title, judged.query.abstract) for judged in queries], inputs.query)),
-        **flat("text", reader.plain([(paper.title, paper.abstract) for paper in papers], inputs.paper)),
+        **flat("text", reader.plain(texts, inputs.paper)),
     }
 
 
