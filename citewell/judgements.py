@@ -1,7 +1,7 @@
 """What people said about suggestions: one line of JSON for each mark.
 
-User studies (`citewell study`) and the page in the browser write such files, and ``citewell train fusion --judgements`` learns from
-them. A file is only appended to. A later mark of the same person for the same query and paper replaces an earlier one.
+User studies (`citewell study`) and the page in the browser write such files, and ``citewell train fusion --judgements`` learns
+from them. A file is only appended to. A later mark of the same person for the same query and paper replaces an earlier one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def read_judgements(paths: Iterable[Path]) -> Iterator[Judgement]:
                 try:
                     yield msgspec.json.decode(line, type=Judgement)
                 except msgspec.DecodeError as error:
-                    raise CitewellError(f"{path}, line {number}: not a judgement ({error}); correct or remove the line") from None
+                    raise CitewellError(
+                        f"{path}, line {number}: not a judgement ({error}); correct or remove the line"
+                    ) from None
 
 
 def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
