@@ -30,8 +30,7 @@ class _Attention(nn.Module):
             self.self[name](hidden).view(texts, tokens, self._heads, -1).transpose(1, 2) for name in ("query", "key", "value")
         )
         dropout = self._dropout if self.training else 0.0
-        seen = mask if mask.dtype == torch.bool else mask.to(query.dtype)
-        output = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout)
+        output = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
         return output.transpose(1, 2).reshape(texts, tokens, size)
 
 
@@ -99,7 +98,8 @@ class Bert(nn.Module):
         hidden = self._dropout(self.embeddings["LayerNorm"](words + self.embeddings["token_type_embeddings"](kinds)))
         seen = mask[:, None, None, :]
         if "relative_attention_bias" in self.encoder:
-            seen = self._score_bias(ids.shape[1]) + torch.where(seen, 0.0, torch.finfo(torch.float32).min)
+            bias = self._score_bias(ids.shape[1]) + torch.where(seen, 0.0, torch.finfo(torch.bfloat16).min)
+            seen = bias.to(_compute_dtype(hidden))  # once for all layers: it is as large as their attention
         for layer in self.layers:
             hidden = layer(hidden, seen)
         return hidden
@@ -111,6 +111,12 @@ class Bert(nn.Module):
         places = torch.arange(tokens, device=table.device)
         bias: Tensor = table[buckets[places[:, None] - places + tokens - 1]].permute(2, 0, 1)
         return bias
+
+
+def _compute_dtype(values: Tensor) -> torch.dtype:
+    """What matrix products of some values are computed in."""
+    device = values.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else values.dtype
 
 
 def mean_vector(hidden: Tensor, mask: Tensor) -> Tensor:

@@ -1,10 +1,10 @@
 """Trains many of Medić's models from one pack in the same steps, and scores candidates with each.
 
 One model uses little of a GPU, and one of his tables has dozens (`citewell.train.stacked_training`). Each gives a folder of
-weights and a file of scores, which `citewell.train.offline_scoring` turns into runs. Finished models are skipped and an
-interrupted training resumes. ``medic-textenh@2`` trains a recipe with another seed. Needs only numpy and torch::
+weights and a file of scores for each file of inputs, which `citewell.train.offline_scoring` turns into runs. Finished models are
+skipped and an interrupted training resumes. ``medic-textenh@2`` trains a recipe with another seed. Needs only numpy and torch::
 
-    python -m citewell.train.grid cs.npz words inputs.npz out medic-textcon medic-textenh medic-textenh@2
+    python -m citewell.train.grid pack.npz words out medic-textcon medic-textenh@2 --inputs cs.npz --inputs elife.npz
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from citewell.errors import CitewellError
 from citewell.progress import Progress
+from citewell.train.card import RECIPE
 from citewell.train.encoder import CHECKPOINT, choose_device
 from citewell.train.packs import load, save
 from citewell.train.recipe_files import content, folder
@@ -35,21 +36,23 @@ def train_and_score(
     names: Sequence[str],
     pack: Path,
     base: Path,
-    inputs: Path,
+    inputs: Sequence[Path],
     out: Path,
     device: str = "",
     settings: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Train the models that have no scores yet, and score with each; returns their names."""
-    missing = [name for name in names if not scores_path(name, out).exists()]
-    if not missing:
-        return []
-    recipes = [load_with_seed(name, settings) for name in missing]
-    fit([label(name) for name in missing], recipes, pack, base, out, device, _Lines())
-    chosen, arrays = choose_device(device), load(inputs)
-    for name in missing:
-        save(score(arrays, load_network(out / label(name), chosen), chosen), scores_path(name, out))
-    (out / CHECKPOINT).unlink(missing_ok=True)  # until here an interrupted training resumes from it
+    """Train the models that have no weights yet, and score each of the inputs with all; returns the trained ones."""
+    missing = [name for name in names if not (out / label(name) / RECIPE).exists()]
+    if missing:
+        recipes = [load_with_seed(name, settings) for name in missing]
+        fit([label(name) for name in missing], recipes, pack, base, out, device, _Lines())
+        (out / CHECKPOINT).unlink(missing_ok=True)  # until here an interrupted training resumes from it
+    chosen = choose_device(device)
+    for path in inputs:
+        unscored = [name for name in names if not scores_path(name, path, out).exists()]
+        arrays = load(path) if unscored else {}
+        for name in unscored:
+            save(score(arrays, load_network(out / label(name), chosen), chosen), scores_path(name, path, out))
     return missing
 
 
@@ -58,9 +61,9 @@ def label(name: str) -> str:
     return Path(name).name.replace(".toml", "").replace("@", "-seed-")
 
 
-def scores_path(name: str, out: Path) -> Path:
-    """The file with the scores of a recipe."""
-    return out / f"{label(name)}.npz"
+def scores_path(name: str, inputs: Path, out: Path) -> Path:
+    """The file with the scores that a recipe's model gives to some inputs."""
+    return out / f"{label(name)}.{inputs.name}"
 
 
 class _Lines(Progress):
@@ -80,9 +83,10 @@ class _Lines(Progress):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train several recipes at once and score the candidates with each.")
-    for name in ("pack", "base", "inputs", "out"):
+    for name in ("pack", "base", "out"):
         parser.add_argument(name, type=Path)
     parser.add_argument("recipes", nargs="+")
+    parser.add_argument("--inputs", type=Path, action="append", default=[], help="What to score with every model.")
     parser.add_argument("--steps", type=int, help="Steps, in place of those of the recipes.")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)

@@ -122,12 +122,12 @@ variant = "textenh"
     evaluation = Evaluation(set_folder, "local", "test", sample=4, lenient=True)
     save(offline_scoring.collect_inputs(evaluation, pipeline("bm25"), 3, shape, base), inputs)
     tiny = str(tmp_path / "tiny.toml")
-    command = [sys.executable, "-m", "citewell.train.grid", packed, base, inputs, tmp_path / "out"]
+    command = [sys.executable, "-m", "citewell.train.grid", packed, base, tmp_path / "out", "--inputs", inputs]
     done = subprocess.run(list(map(str, [*command, tiny, f"{tiny}@2"])), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    one, other = (load(tmp_path / "out" / name)["scores"] for name in ("tiny.npz", "tiny-seed-2.npz"))
+    one, other = (load(tmp_path / "out" / name)["scores"] for name in ("tiny.inputs.npz", "tiny-seed-2.inputs.npz"))
     assert one.shape == other.shape == load(inputs)["rows"].shape
     assert not np.array_equal(one, other, equal_nan=True), "another seed gives another model"
-    assert grid.train_and_score([tiny], packed, base, inputs, tmp_path / "out") == [], "finished models are skipped"
+    assert grid.train_and_score([tiny], packed, base, [inputs], tmp_path / "out") == [], "finished models are skipped"
     with pytest.raises(CitewellError, match=r"unknown setting 'hidden_size' in \[shape\]"):
-        grid.train_and_score([str(tmp_path / "broken.toml")], packed, base, inputs, tmp_path / "out", "cpu")
+        grid.train_and_score([str(tmp_path / "broken.toml")], packed, base, [inputs], tmp_path / "out", "cpu")
