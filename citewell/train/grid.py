@@ -1,8 +1,8 @@
 """Trains many of Medić's models from one pack in the same steps, and scores candidates with each.
 
 One model uses little of a GPU, and one of his tables has dozens (`citewell.train.stacked_training`). Each gives a folder of
-weights and a file of scores for each file of inputs, which `citewell.train.offline_scoring` turns into runs. Finished models are
-skipped and an interrupted training resumes. ``medic-textenh@2`` trains a recipe with another seed. Needs only numpy and torch::
+weights and a file of scores for each file of inputs, which `citewell.train.offline_scoring` makes runs of. Finished models are
+skipped and an interrupted training resumes; ``medic-textenh@2`` is a recipe with another seed. Needs numpy and torch::
 
     python -m citewell.train.grid pack.npz words out medic-textcon medic-textenh@2 --inputs cs.npz --inputs elife.npz
 """
