@@ -8,7 +8,7 @@ they are merged into one sidecar of the pack (see `citewell.train.lists`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from hashlib import blake2b
@@ -52,8 +52,11 @@ def prefilter(
     kept: int = 0,
     seed: int = 0,
     progress: Progress = SILENT,
+    dev_sample: int = 0,
 ) -> Path:
-    """Write the lists of a pipeline for one task of a pack, from its sets; `sample` limits the train queries of each set.
+    """Write the lists of a pipeline for one task of a pack, from its sets.
+
+    `sample` and `dev_sample` limit the train and dev queries of each set; 0: all.
 
     Of each train list, `kept` papers drawn at random are written, relevant ones always: enough to say whether the first stage
     retrieved them, and to draw negatives. Lists of other tasks in the file are kept.
@@ -65,7 +68,7 @@ def prefilter(
     for folder in folders:
         dataset = DataSet.open(folder)
         source = read_source(folder, [task])
-        queries = _pack_queries(arrays, source, task, sample, seed)
+        queries = _pack_queries(arrays, source, task, {"train": sample, "dev": dev_sample}, seed)
         wanted = _Lists(chosen, depth, kept, _numbers(arrays, source), arrays["paper_date"])
         files += _set_files(dataset, wanted, queries, parts / _key(arrays, dataset, task, wanted), progress)
     return _merge(files, sidecar_path(pack, system), pack_fingerprint(arrays))
@@ -126,8 +129,10 @@ def _sample(papers: Sequence[int], relevant: AbstractSet[int], size: int, seed: 
     return [papers[at] for at in sorted(places)]
 
 
-def _pack_queries(arrays: Arrays, source: Source, task: str, sample: int, seed: int) -> dict[str, list[PackQuery]]:
-    """The queries of a set in the order of the pack, with their numbers, by split."""
+def _pack_queries(
+    arrays: Arrays, source: Source, task: str, samples: Mapping[str, int], seed: int
+) -> dict[str, list[PackQuery]]:
+    """The queries of a set in the order of the pack, with their numbers, by split; a sample of those of a split with one."""
     if source.name not in arrays["sets"].tolist():
         raise CitewellError(f"the pack does not contain the set {source.name}")
     place = arrays["sets"].tolist().index(source.name)
@@ -142,7 +147,8 @@ def _pack_queries(arrays: Arrays, source: Source, task: str, sample: int, seed: 
         if [judged.date for judged in judged_queries] != arrays["question_date"][numbers].tolist():
             raise CitewellError(f"the pack was made from another {source.name}, or without its task {task}; pack again")
         numbered = [PackQuery(*pair) for pair in zip(numbers.tolist(), judged_queries, strict=True)]
-        if split == "train" and 0 < sample < len(numbered):
+        sample = samples.get(split, 0)
+        if 0 < sample < len(numbered):
             drawn = np.random.default_rng(seed).choice(len(numbered), sample, replace=False)
             numbered = [numbered[at] for at in sorted(drawn.tolist())]
         by_split[split] = numbered

@@ -16,6 +16,8 @@ from citewell.progress import SILENT, Progress
 from citewell.train.packs import Arrays, load
 
 AUTHORS = "people"
+_LISTED = 4
+"""Dev queries with a list for each that is measured: recipes that measure others share the lists, and strict ones choose."""
 
 
 def sidecar_path(pack: Path, name: str) -> Path:
@@ -49,9 +51,12 @@ def make_sidecars(
     if first_stage := negatives.get("first_stage") or numbers.get("first_stage"):
         depth = int(negatives.get("depth", max(numbers.get("top", 0), numbers.get("dev_depth", 0))))
         sample = int({**numbers, **negatives}.get("sample", 0))
+        dev_sample = _LISTED * int(numbers.get("dev_queries", 0))
         kept = int(negatives.get("kept", 0))
         task = numbers.get("task", "local")
-        paths.append(prefilter.prefilter(pack, sets, task, first_stage, depth, sample, kept, progress=progress))
+        paths.append(
+            prefilter.prefilter(pack, sets, task, first_stage, depth, sample, kept, progress=progress, dev_sample=dev_sample)
+        )
     return paths
 
 
