@@ -35,8 +35,16 @@ class SpecialTokens(NamedTuple):
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> SpecialTokens:
-        """Those of a tokeniser; a vocabulary without any of them has 0 for all, as static models that ignore them do."""
-        names = next((names for names in (_BERT, _MPNET, _ROBERTA) if _has_all(tokenizer, names)), _BERT)
+        """Those of a tokeniser; a vocabulary without any of them has 0 for all, as static models that ignore them do.
+
+        What the tokeniser declares as special comes first: MPNet's vocabulary has BERT's names too, as words that mean nothing.
+        """
+        declared = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+        families = (_BERT, _MPNET, _ROBERTA)
+        fitting = [names for names in families if declared.issuperset(names)] or [
+            names for names in families if _has_all(tokenizer, names)
+        ]
+        names = fitting[0] if fitting else _BERT
         first, separator, mask = (tokenizer.token_to_id(name) or 0 for name in names[:3])
         return cls(first, separator, mask, names.mask, names.unknown)
 
