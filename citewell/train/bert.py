@@ -16,6 +16,9 @@ from torch.nn import functional
 from citewell.models.layouts import as_bert, distance_buckets
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
+_FURTHER = 8
+"""Further dimensions of queries and keys where padding is one: kernels want a multiple of eight."""
+_FAR = -1e4
 
 
 class _Attention(nn.Module):
@@ -24,13 +27,21 @@ class _Attention(nn.Module):
         self.self = nn.ModuleDict({name: nn.Linear(size, size) for name in ("query", "key", "value")})
         self._heads, self._dropout = heads, dropout
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, mask: Tensor, bias: Tensor | None = None) -> Tensor:
         texts, tokens, size = hidden.shape
         query, key, value = (
             self.self[name](hidden).view(texts, tokens, self._heads, -1).transpose(1, 2) for name in ("query", "key", "value")
         )
+        scale = query.shape[3] ** -0.5
+        if bias is not None:
+            # One bias serves all texts; with the padding of each in it, it would be as large as all attention scores. Padding is
+            # a further dimension instead, in which its keys are far from every query.
+            padding = torch.where(mask[:, :, 0, :, None], 0.0, _FAR).to(key.dtype).expand(-1, self._heads, -1, -1)
+            query = functional.pad(functional.pad(query, (0, 1), value=1.0), (0, _FURTHER - 1))
+            key = functional.pad(torch.cat([key, padding], dim=3), (0, _FURTHER - 1))
+        seen = mask if bias is None else bias.to(query.dtype).expand(texts, -1, -1, -1)
         dropout = self._dropout if self.training else 0.0
-        output = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+        output = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen, dropout_p=dropout, scale=scale)
         return output.transpose(1, 2).reshape(texts, tokens, size)
 
 
@@ -57,8 +68,8 @@ class _Layer(nn.Module):
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(size, inner)})
         self.output = _Skip(inner, size, eps, dropout)
 
-    def forward(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        hidden = self.attention.output(self.attention(hidden, mask), hidden)
+    def forward(self, hidden: Tensor, mask: Tensor, bias: Tensor | None = None) -> Tensor:
+        hidden = self.attention.output(self.attention(hidden, mask, bias), hidden)
         wide = functional.gelu(self.intermediate["dense"](hidden))
         output: Tensor = self.output(wide, hidden)
         return output
@@ -96,27 +107,21 @@ class Bert(nn.Module):
         words = self.embeddings["word_embeddings"](ids) + self.embeddings["position_embeddings"](places)
         kinds = torch.zeros_like(ids) if kinds is None else kinds
         hidden = self._dropout(self.embeddings["LayerNorm"](words + self.embeddings["token_type_embeddings"](kinds)))
-        seen = mask[:, None, None, :]
-        if "relative_attention_bias" in self.encoder:
-            bias = self._score_bias(ids.shape[1]) + torch.where(seen, 0.0, torch.finfo(torch.bfloat16).min)
-            seen = bias.to(_compute_dtype(hidden))  # once for all layers: it is as large as their attention
+        bias = self._score_bias(ids.shape[1]) if "relative_attention_bias" in self.encoder else None
         for layer in self.layers:
-            hidden = layer(hidden, seen)
+            hidden = layer(hidden, mask[:, None, None, :], bias)
         return hidden
 
+    @torch.no_grad()
     def _score_bias(self, tokens: int) -> Tensor:
-        """What MPNet adds to the attention scores, by the distance of two tokens: heads, from, to."""
+        """What MPNet adds to the attention scores, by the distance of two tokens: heads, from, to.
+
+        It stays as it was pretrained: learning it would cost more than all of the attention.
+        """
         table = self.encoder["relative_attention_bias"].weight
         buckets = torch.from_numpy(distance_buckets(tokens, len(table))).to(table.device)
         places = torch.arange(tokens, device=table.device)
-        bias: Tensor = table[buckets[places[:, None] - places + tokens - 1]].permute(2, 0, 1)
-        return bias
-
-
-def _compute_dtype(values: Tensor) -> torch.dtype:
-    """What matrix products of some values are computed in."""
-    device = values.device.type
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else values.dtype
+        return table[buckets[places[:, None] - places + tokens - 1]].permute(2, 0, 1).contiguous()
 
 
 def mean_vector(hidden: Tensor, mask: Tensor) -> Tensor:
