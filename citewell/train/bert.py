@@ -34,8 +34,8 @@ class _Attention(nn.Module):
         )
         scale = query.shape[3] ** -0.5
         if bias is not None:
-            # One bias serves all texts; with the padding of each in it, it would be as large as all attention scores. Padding is
-            # a further dimension instead, in which its keys are far from every query.
+            # One bias serves all texts; with each padding in it, it would be as large as all attention scores. Padding is a
+            # further dimension instead, in which its keys are far from every query.
             padding = torch.where(mask[:, :, 0, :, None], 0.0, _FAR).to(key.dtype).expand(-1, self._heads, -1, -1)
             query = functional.pad(functional.pad(query, (0, 1), value=1.0), (0, _FURTHER - 1))
             key = functional.pad(torch.cat([key, padding], dim=3), (0, _FURTHER - 1))

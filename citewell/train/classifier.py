@@ -57,6 +57,8 @@ class Hyperparameters:
     """Whether relevant papers that the first stage missed are positives too, as in the experiment on class imbalance."""
     random_negatives: int = 0
     """Papers drawn at random that are negatives too, for each query: the other half of that experiment."""
+    balanced_sets: bool = False
+    """Whether every set gives as many pairs, whatever its size."""
     rate: float = 3e-6
     warmup: float = 0.033
     decay: float = 0.01
@@ -154,6 +156,7 @@ class Training:
         self.labels = self.pack_queries.relevant(queries, rows)[present].float()
         if not self.labels.any():
             raise CitewellError(f"no relevant paper is among the top {numbers.top} of the first stage; use more queries")
+        self._places = self._by_set() if numbers.balanced_sets else [torch.arange(len(self.labels), device=device)]
         self._dev = []
         for group in self._groups("dev"):
             listed = spread(group.queries[lists.has_list(group.queries)], numbers.dev_queries)
@@ -168,8 +171,15 @@ class Training:
 
     def loss(self) -> Tensor:
         """The loss of one batch of pairs."""
-        places = torch.randint(len(self.labels), (self.numbers.pairs,), device=self._device)
+        share = self.numbers.pairs // len(self._places)
+        drawn = [pairs[torch.randint(len(pairs), (share,), device=self._device)] for pairs in self._places]
+        places = torch.cat(drawn)
         return losses.binary(self._scores(self.queries[places], self.papers[places]), self.labels[places])
+
+    def _by_set(self) -> list[Tensor]:
+        """The places of the pairs of each set."""
+        sets = torch.from_numpy(self.arrays["question_set"].astype("int64")).to(self._device)[self.queries]
+        return [torch.nonzero(sets == number)[:, 0] for number in sets.unique().tolist()]
 
     def _scores(self, queries: Tensor, papers: Tensor) -> Tensor:
         """The scores of pairs, read in parts of similar length: padding costs as much as text."""

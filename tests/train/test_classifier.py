@@ -200,3 +200,24 @@ def test_sidecars_of_a_recipe_are_made_once(
     monkeypatch.setattr(authors, "write", refuse)
     assert sidecars.make_sidecars(pack, [set_folder], recipe) == paths
     assert sidecars.make_sidecars(pack, [set_folder], {"shape": {"variant": "textcon"}}) == []
+
+
+def test_sets_may_count_the_same(pack: Path, base: Path, recipe: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One query in six is made to belong to another set; half of the pairs of a balanced batch are its own."""
+    from citewell.train import losses
+
+    training = new_training(pack, base, recipe)
+    sets = training.arrays["question_set"].copy()
+    sets[np.unique(training.queries)[::6]] = 1
+    training.arrays["question_set"] = sets
+    training._places = training._by_set()
+    seen: list[int] = []
+
+    def scores(queries: Any, papers: Any) -> Any:
+        seen.extend(sets[queries.numpy()].tolist())
+        return torch.zeros(len(queries), requires_grad=True)
+
+    monkeypatch.setattr(training, "_scores", scores)
+    monkeypatch.setattr(losses, "binary", lambda scores, labels: scores.sum())
+    training.loss()
+    assert sorted(seen) == [0] * 4 + [1] * 4
