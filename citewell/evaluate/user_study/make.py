@@ -21,6 +21,7 @@ from citewell.judgements import JudgedText
 from citewell.library import Library
 from citewell.library.index.scoring import load_compiled
 from citewell.papers import OTHERS, Paper, Query
+from citewell.pipeline.contract import Fusion
 from citewell.pipeline.pipeline import Pipeline
 from citewell.progress import SILENT, Progress
 from citewell.ranking.request import Request
@@ -115,8 +116,8 @@ def make_from_library(
         pipeline.prepare(library, progress=progress)
     progress.start("ranking", len(chosen), "contexts")
     rankings: dict[str, Rankings] = {}
+    collection = LocalCollection(library)
     for judged in chosen:
-        collection = LocalCollection(library)
         numbers = {each.name: each.rank(Request(collection, judged.query)).papers[:k].tolist() for each in pipelines}
         rankings[judged.id] = _records(library, numbers)
         progress.advance()
@@ -225,17 +226,14 @@ def _check_systems(pipelines: Sequence[Pipeline]) -> None:
 
 
 def _components(pipelines: Sequence[Pipeline], named: Sequence[str]) -> list[str]:
-    """The systems that another system of the study combines, or those that are named; all of them if there are none."""
+    """The systems that are named, or else those that a system of the study fuses; all of them if none fuses two others."""
     names = [pipeline.name for pipeline in pipelines]
     if unknown := set(named) - set(names):
         raise CitewellError(f"--component {sorted(unknown)[0]} is not among the systems: {', '.join(names)}")
     if named:
         return [name for name in names if name in named]
-    combined = {
-        component.key
-        for pipeline in pipelines
-        for stage in pipeline.all_stages()
-        for component in stage.components()
-        if isinstance(component, Pipeline)
-    }
-    return [pipeline.name for pipeline in pipelines if pipeline.key in combined] or names
+    by_key = {pipeline.key: pipeline.name for pipeline in pipelines}
+    stages = [stage for pipeline in pipelines for stage in pipeline.stages if isinstance(stage, Fusion)]
+    fused = [{by_key[each.key] for each in stage.components() if each.key in by_key} for stage in stages]
+    combined = {name for components in fused if len(components) > 1 for name in components}
+    return [name for name in names if name in combined] or names

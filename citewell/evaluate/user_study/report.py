@@ -1,7 +1,7 @@
 """The report of a study: what the judges did, the measures of every system, their differences, and the judges' agreement.
 
-A context counts for a judge who has marked all of its suggestions. The measures are combined in two ways: as the mean over these
-judges, and by majority, for which a paper is relevant if more than half of them say so. A context without any relevant
+A context counts for a judge who has marked all of its suggestions. The measures are combined in two ways: as the mean over
+these judges, and by majority, for which a paper is relevant if more than half of them say so. A context without any relevant
 suggestion counts 0, as in HybridCite.
 """
 

@@ -26,9 +26,7 @@ def print_report(report: StudyReport, console: Console) -> None:
     )
     _print_measures("mean over the judges of each context", report, report.mean, console)
     if len(report.judges) > 1:
-        _print_measures(
-            "by majority: relevant for more than half of the judges of the context", report, report.majority, console
-        )
+        _print_measures("by majority of the judges of each context", report, report.majority, console)
     for line in _rules(report):
         console.print(line, style="dim", highlight=False)
     if report.comparisons:
@@ -46,7 +44,8 @@ def _rules(report: StudyReport) -> list[str]:
         f"recall: relevant papers as a share of those of {' + '.join(report.components)}, added up as in HybridCite"
         " · pooled recall: of the different relevant papers of all systems",
         f"'unclear' counts as {report.unclear}; --unclear {other} counts it the other way",
-        "A context counts for the judges who marked all its papers; one without a relevant paper counts 0.",
+        "A context counts for the judges who marked all its papers; one without a relevant paper counts 0."
+        " By majority a paper is relevant if more than half of them say so.",
     ]
 
 
@@ -113,7 +112,7 @@ def _print_agreement(report: StudyReport, console: Console) -> None:
     table.add_row("all (Krippendorff's alpha)", f"{marks.alpha.items:,}", "", _figure(alphas[0]), "", _figure(alphas[1]))
     console.print(table)
     console.print(
-        "kappa: Cohen's, of the papers that both marked · alpha: nominal, of the papers that at least two marked · –: undefined",
+        "kappa: Cohen's, of the papers that both marked · alpha: nominal, of those that two or more marked · –: undefined",
         style="dim",
         highlight=False,
     )
