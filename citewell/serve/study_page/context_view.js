@@ -41,7 +41,8 @@ function piece({ kind, text }) {
 }
 
 function columnOf({ label, papers }, context, mark) {
-  const others = (paper) => context.columns.filter((each) => each.label !== label && each.papers.includes(paper)).map((each) => each.label);
+  const others = (paper) =>
+    context.columns.filter((each) => each.label !== label && each.papers.includes(paper)).map((each) => each.label);
   const cards = papers.map((paper, at) =>
     paperCard(context.papers[paper], { rank: at + 1, label, others: others(paper), mark: (value) => mark(paper, value) }),
   );
@@ -64,12 +65,13 @@ export function watchHeight() {
 
 /** Show the marks and the status. @param {Context} context */
 export function showAnswer(context) {
-  for (const card of /** @type {NodeListOf<HTMLElement>} */ ($("columns").querySelectorAll(".paper"))) showMark(card, context.marks[card.dataset.id]);
+  for (const card of /** @type {NodeListOf<HTMLElement>} */ ($("columns").querySelectorAll(".paper")))
+    showMark(card, context.marks[card.dataset.id]);
   const all = Object.keys(context.papers).length;
   const left = all - Object.keys(context.marks).length;
   const out = context.status === "skipped" || context.status === "insufficient";
   $("status").hidden = !STATUS[context.status];
-  $("status").textContent = out ? `${STATUS[context.status]} – ${UNDO}` : STATUS[context.status] ?? "";
+  $("status").textContent = out ? `${STATUS[context.status]} – ${UNDO}` : (STATUS[context.status] ?? "");
   $("marked").textContent = left ? `${all - left} of ${counted(all, "paper")} marked` : `all ${all} papers marked`;
   $("skip").setAttribute("aria-pressed", String(context.status === "skipped"));
   $("insufficient").setAttribute("aria-pressed", String(context.status === "insufficient"));

@@ -17,39 +17,69 @@ const HELP = [
   ["b", "back to the text before"],
   ["?", "show this help"],
 ];
-const MOVES = { ArrowDown: [0, 1], j: [0, 1], ArrowUp: [0, -1], k: [0, -1], ArrowRight: [1, 0], l: [1, 0], ArrowLeft: [-1, 0], h: [-1, 0] };
+const MOVES = {
+  ArrowDown: [0, 1],
+  j: [0, 1],
+  ArrowUp: [0, -1],
+  k: [0, -1],
+  ArrowRight: [1, 0],
+  l: [1, 0],
+  ArrowLeft: [-1, 0],
+  h: [-1, 0],
+};
 const BUTTONS = { x: "rest", i: "insufficient", s: "skip", n: "next", b: "back" };
 
 /** Set up the keys. */
 export function listen() {
-  const rows = HELP.map(([key, does]) => h("div", {}, h("dt", {}, key.split(" ").map((each) => (each === "or" ? " or " : h("kbd", {}, each)))), h("dd", {}, does)));
+  const rows = HELP.map(([key, does]) =>
+    h(
+      "div",
+      {},
+      h(
+        "dt",
+        {},
+        key.split(" ").map((each) => (each === "or" ? " or " : h("kbd", {}, each))),
+      ),
+      h("dd", {}, does),
+    ),
+  );
   $("keys").replaceChildren(h("dl", {}, rows));
   $("help").addEventListener("click", () => $("shortcuts").showModal());
   document.addEventListener("keydown", (event) => {
     const target = /** @type {Element} */ (event.target);
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || target.matches?.("input, textarea, select")) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      document.querySelector("dialog[open]") ||
+      target.matches?.("input, textarea, select")
+    )
+      return;
     if (act(event.key)) event.preventDefault();
   });
 }
 
 function act(key) {
-  if (key === "?") return $("shortcuts").showModal(), true;
+  if (key === "?") return ($("shortcuts").showModal(), true);
   if ($("judging").hidden) return false;
-  if (BUTTONS[key]) return $(BUTTONS[key]).click(), true;
-  if (MOVES[key]) return move(...MOVES[key]), true;
+  if (BUTTONS[key]) return ($(BUTTONS[key]).click(), true);
+  if (MOVES[key]) return (move(...MOVES[key]), true);
   const card = current();
   if (!card) return false;
   const mark = MARKS.find(([, , shortcut]) => shortcut === key);
   if (mark) {
     /** @type {HTMLElement} */ (card.querySelector(`[data-value=${mark[0]}]`)).click();
-    return toNextUnmarked(card), true;
+    return (toNextUnmarked(card), true);
   }
-  if (key === "o") return card.querySelector("summary")?.click(), true;
+  if (key === "o") return (card.querySelector("summary")?.click(), true);
   return false;
 }
 
 const current = () => /** @type {HTMLElement} */ (document.activeElement?.closest(".paper"));
-const columns = () => [...$("columns").querySelectorAll(".column")].map((column) => /** @type {HTMLElement[]} */ ([...column.querySelectorAll(".paper")]));
+const columns = () =>
+  [...$("columns").querySelectorAll(".column")].map(
+    (column) => /** @type {HTMLElement[]} */ ([...column.querySelectorAll(".paper")]),
+  );
 
 /** Move the focus by columns and rows; from elsewhere to the first paper. */
 function move(across, down) {

@@ -44,7 +44,8 @@ async function start() {
   }
   document.title = `${about.name} – citewell study`;
   const columns = about.columns === 1 ? "one recommender" : `${about.columns} recommenders`;
-  $("start-about").textContent = `You will see ${about.contexts} texts from papers, each with up to ${about.k} suggestions of ${columns}.`;
+  $("start-about").textContent =
+    `You will see ${about.contexts} texts from papers, each with up to ${about.k} suggestions of ${columns}.`;
   $("judge-field").replaceChildren(nameInput());
   const name = load("study-judge", "");
   if (name && (!about.judges.length || about.judges.includes(name))) await begin(name);
@@ -56,7 +57,12 @@ const overview = () => /** @type {HTMLDialogElement} */ ($("overview"));
 
 function nameInput() {
   if (!about.judges.length) return h("input", { id: "judge", required: true, maxlength: 80, autocomplete: "name" });
-  return h("select", { id: "judge", required: true }, h("option", { value: "" }, "Choose your name"), about.judges.map((name) => h("option", { value: name }, name)));
+  return h(
+    "select",
+    { id: "judge", required: true },
+    h("option", { value: "" }, "Choose your name"),
+    about.judges.map((name) => h("option", { value: name }, name)),
+  );
 }
 
 function showStart() {
@@ -123,7 +129,11 @@ function markRest() {
   if (open.length) send(Object.fromEntries(open.map((paper) => [paper, /** @type {const} */ ("irrelevant")])));
 }
 
-/** Show marks at once and store them; if the server does not store them, show what it has. @param {Record<string, import("./types.js").Mark>} marks */
+/**
+ * Show marks at once and store them.
+ *
+ * @param {Record<string, import("./types.js").Mark>} marks
+ */
 function send(marks) {
   const of = context;
   const wasDone = of.status === "done";
@@ -151,7 +161,11 @@ function save(of, path, body) {
     try {
       of.stored = await post(path, { judge, number: of.number, ...body });
     } catch (error) {
-      showError(error.name === "OfflineError" ? new Error("Your last answer was not stored. Give it again when the server responds.") : error);
+      showError(
+        error.name === "OfflineError"
+          ? new Error("Your last answer was not stored. Give it again when the server responds.")
+          : error,
+      );
     }
     of.pending -= 1;
     if (of.pending) return;
