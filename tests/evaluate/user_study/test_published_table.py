@@ -21,8 +21,8 @@ h9 y6; b1 y1; b5; h3 b1 b3 b4 b5 b8 b9 y5 y7 y9 y10; h3 b1 b4 b5 b8 b9 y5 y9 y10
 y4; h5 b2 b9 y4; h3 h5 y4 y5; h8 b1 y2 y6; h2 h3 h4 b7 y2 y3 y4 y10; h2 h6 h8 b4 y1 y4 y6; h2 b6 b8 b9 y2 y4 y5 y6; -;
 b5 b6 b7 y7 y8 y9; b5 b6 b7 y7 y8 y9
 """
-"""The ranks that the study's judge marked, for each context: h for hd2vOUT, b for BM25, y for the hybrid. Contexts that the judge
-passed over (7) or found undecidable (14) are absent; two contexts that were rated twice are there twice. From the log in
+"""The ranks that the study's judge marked, for each context: h for hd2vOUT, b for BM25, y for the hybrid. Contexts that the
+judge passed over (7) or found undecidable (14) are absent; two contexts that were rated twice are there twice. From the log in
 Evaluation/OnlineEvaluation/interface of github.com/ashwath92/HybridCite."""
 K = 10
 

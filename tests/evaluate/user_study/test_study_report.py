@@ -9,7 +9,7 @@ import pytest
 from citewell.errors import CitewellError
 from citewell.evaluate.user_study.measures import names, score
 from citewell.evaluate.user_study.report import report
-from citewell.judgements import Judgement, JudgedText, Mark, Record, Unjudged
+from citewell.judgements import JudgedText, Judgement, Mark, Record, Unjudged
 from citewell.user_study.study import Settings, Study, StudyContext, StudyPaper
 
 TEXT = JudgedText("local", context="A gap TARGETCIT.")
