@@ -160,7 +160,9 @@ def _rankings_of_set(
                     runs, _, _ = runner.run(pipeline, [judged], {"": {}}, progress)  # which checks the time rules
                     ids[pipeline.name] = list(runs[""][judged.id])[:k]
                 numbers = {name: [library.number(each) for each in first] for name, first in ids.items()}
-                yield judged.id, _records(library, numbers)
+                records = _records(library, {**numbers, "": runner.relevant_papers(judged)})
+                judged.relevant = [_name(paper) for paper in records.pop("")]  # as the suggested papers are called
+                yield judged.id, records
             left -= len(group)
     progress.finish()
 
