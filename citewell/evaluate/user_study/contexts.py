@@ -48,7 +48,8 @@ def kept(
         steps.append(Step(name, len(left)))
         return left
 
-    queries = step("contexts that cite a paper of the set", queries)
+    local = bool(queries) and queries[0].query.task == "local"
+    queries = step("contexts that cite a paper of the set" if local else "queries", queries)
     if filters.field_of_study and timeline is not None:
         of_field = _in_field(filters.field_of_study, timeline)
         queries = step(

@@ -50,7 +50,7 @@ class Judging:
         """The status of every context for a judge."""
         records = self._log.records()
         name = self._judge(judge, records)
-        by_context = answers(records).get(name, {})
+        by_context = _answers(records, name)
         return {"judge": name, "contexts": [status(by_context, context) for context in self.study.contexts]}
 
     def context(self, judge: str, number: int) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Judging:
                 {"label": label, "papers": context.rankings[system]} for label, system in zip(LABELS, order, strict=False)
             ],
             "papers": papers,
-            **self._answer(context, answers(records).get(name, {})),
+            **self._answer(context, _answers(records, name)),
         }
 
     def mark(self, judge: str, number: int, marks: Mapping[str, Mark]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Judging:
             name = self._judge(judge, records)
             at = _now(records, name)
             self._log.append([Judgement(name, context.id, context.text, paper, mark, at=at) for paper, mark in marks.items()])
-        return self._answer(context, answers(self._log.records()).get(name, {}))
+        return self._answer(context, _answers(self._log.records(), name))
 
     def leave(self, judge: str, number: int, reason: Reason) -> dict[str, Any]:
         """Store that a judge does not judge a context, and why."""
@@ -91,7 +91,7 @@ class Judging:
             records = self._log.records()
             name = self._judge(judge, records)
             self._log.append([Unjudged(name, context.id, reason, at=_now(records, name))])
-        return self._answer(context, answers(self._log.records()).get(name, {}))
+        return self._answer(context, _answers(self._log.records(), name))
 
     def export(self, judge: str) -> bytes:
         """All records of one judge, as `citewell study import` reads them."""
@@ -117,6 +117,11 @@ class Judging:
     def _answer(self, context: StudyContext, by_context: Mapping[str, Answers]) -> dict[str, Any]:
         answer = by_context.get(context.id, Answers())
         return {"status": answer.status(context), "marks": answer.marks}
+
+
+def _answers(records: Sequence[Record], judge: str) -> Mapping[str, Answers]:
+    """The answers of one judge."""
+    return answers(record for record in records if record.judge == judge).get(judge, {})
 
 
 def pieces(text: JudgedText) -> list[dict[str, str]]:
