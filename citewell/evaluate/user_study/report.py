@@ -8,7 +8,7 @@ suggestion counts 0, as in HybridCite.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -211,7 +211,7 @@ def _comparisons(scores: Scores, k: int, seed: int) -> list[Comparison]:
 
 def _agreement(by_judge: Mapping[str, Mapping[str, Answers]], unclear: Unclear | None) -> Agreement:
     """The agreement on every paper that a judge marked, unless the judge skipped its context."""
-    marks = {
+    marks: dict[str, dict[Hashable, str]] = {
         judge: {
             (context, paper): _category(mark, unclear)
             for context, answer in by_context.items()
