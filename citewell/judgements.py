@@ -15,6 +15,8 @@ import msgspec
 from citewell.errors import CitewellError
 
 Mark = Literal["relevant", "irrelevant", "unclear"]
+Reason = Literal["skipped", "insufficient"]
+"""Why a person judged nothing of a query: passed over it, or found that its text does not suffice."""
 
 
 class JudgedText(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,15 +52,40 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
     """When, as an ISO time in UTC."""
 
 
+class Unjudged(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A query that one person saw and did not judge. A later mark for the same query takes it back."""
+
+    judge: str
+    query: str
+    unjudged: Reason
+    source: Literal["study", "desk"] = "study"
+    at: str = ""
+    """When, as an ISO time in UTC."""
+
+
+class _Kind(msgspec.Struct):
+    """What tells an `Unjudged` from a `Judgement`."""
+
+    unjudged: str = ""
+
+
+Record = Judgement | Unjudged
+
+
 def read_judgements(paths: Iterable[Path]) -> Iterator[Judgement]:
-    """The judgements in some files, in their order."""
+    """The judgements in some files, in their order, without the queries that a person did not judge."""
+    return (record for record in read_records(paths) if isinstance(record, Judgement))
+
+
+def read_records(paths: Iterable[Path]) -> Iterator[Record]:
+    """Everything in some files, in their order."""
     for path in paths:
         with path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 if not line.strip():
                     continue
                 try:
-                    yield msgspec.json.decode(line, type=Judgement)
+                    yield decode(line)
                 except msgspec.DecodeError as error:
                     raise CitewellError(
                         f"{path}, line {number}: not a judgement ({error}); correct or remove the line"
@@ -73,6 +100,13 @@ def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
     return list(last.values())
 
 
-def encode(judgement: Judgement) -> bytes:
+def decode(line: bytes) -> Record:
+    """The record in one line; raises `msgspec.DecodeError` if there is none."""
+    if msgspec.json.decode(line, type=_Kind).unjudged:
+        return msgspec.json.decode(line, type=Unjudged)
+    return msgspec.json.decode(line, type=Judgement)
+
+
+def encode(record: Record) -> bytes:
     """One line of a file of judgements."""
-    return msgspec.json.encode(judgement) + b"\n"
+    return msgspec.json.encode(record) + b"\n"

@@ -9,13 +9,14 @@ import socket
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
 import uvicorn
+from fastapi import FastAPI
 
 from citewell.errors import CitewellError
 from citewell.library.library import Library
@@ -77,11 +78,11 @@ def ensure_library(folder: Path) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Calls `ready` once the server accepts requests, and ends the worker processes before it waits for requests."""
+    """Calls `ready` once the server accepts requests, and `stop` before it waits for requests that still run."""
 
-    def __init__(self, config: uvicorn.Config, state: AppState, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, stop: Callable[[], Awaitable[None]], ready: Callable[[], None]) -> None:
         super().__init__(config)
-        self._state = state
+        self._stop = stop
         self._ready = ready
 
     @contextmanager
@@ -98,7 +99,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         logging.getLogger("uvicorn.error").disabled = True  # a request that is cut off is not an error
-        await self._state.stop()
+        await self._stop()
         await super().shutdown(sockets)
 
 
@@ -106,8 +107,13 @@ def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) 
     """Serve until SIGINT or SIGTERM. Running requests get status 503; the next server resumes an unfinished job."""
     state = AppState(settings)
     state.jobs.lock()
+    run_app(create_app(state), state.stop, listener, ready)
+
+
+def run_app(app: FastAPI, stop: Callable[[], Awaitable[None]], listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Serve an application until SIGINT or SIGTERM; `stop` ends what it has started."""
     config = uvicorn.Config(
-        create_app(state),
+        app,
         loop="asyncio",  # the same on every machine, whether uvloop is installed or not
         log_level="warning",
         access_log=False,
@@ -117,7 +123,7 @@ def run(settings: Settings, listener: socket.socket, ready: Callable[[], None]) 
         limit_concurrency=connections.MAX_CONNECTIONS,
         timeout_graceful_shutdown=_SHUTDOWN_SECONDS,
     )
-    server = _Server(config, state, ready)
+    server = _Server(config, stop, ready)
     server.run(sockets=[listener])
     if not server.started:
         raise CitewellError("the server could not start; see the lines above")

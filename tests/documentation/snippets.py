@@ -153,7 +153,7 @@ class Session:
 
         A library has one server at a time.
         """
-        commands = [line.partition(" #")[0] for line in block.text.splitlines() if "citewell serve" in line]
+        commands = [line.partition(" #")[0] for line in block.text.splitlines() if re.search(r"citewell (study )?serve", line)]
         for number, command in reversed(list(enumerate(commands))):
             port = 0 if number else self._port
             server = subprocess.Popen(

@@ -1,0 +1,1 @@
+"""The page and the HTTP API of a user study. No response names a system."""
