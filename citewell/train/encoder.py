@@ -30,7 +30,7 @@ from citewell.train.card import TOKENIZER, write_card, write_record
 from citewell.train.checkpoints import Checkpoint, training_fingerprint
 from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import Arrays, load
-from citewell.train.recipe_files import content
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.steps import Steps
 
 CHECKPOINT = "checkpoint.pt"
@@ -329,4 +329,4 @@ def export_onnx(weights: Path, target: Path, what: str, max_tokens: int | None =
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), load_recipe(sys.argv[3]), Path(sys.argv[4]))

@@ -39,7 +39,7 @@ from citewell.train.lists import CandidateLists, ranking_measures, sort_by_score
 from citewell.train.negatives import Negatives, NegativeSampling, missing_relevant, pairs
 from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import TASKS, Arrays, load
-from citewell.train.recipe_files import content
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.sidecars import AUTHORS, pack_fingerprint, sidecar_path
 from citewell.train.steps import Steps
 
@@ -350,4 +350,4 @@ def load_bibliography(pack: Path, arrays: Arrays, shape: Shape) -> Arrays:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), load_recipe(sys.argv[3]), Path(sys.argv[4]))

@@ -19,7 +19,7 @@ from citewell.errors import CitewellError
 from citewell.progress import Progress
 from citewell.train.encoder import CHECKPOINT, choose_device
 from citewell.train.packs import load, save
-from citewell.train.recipe_files import content, folder
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.score_offline import load_network, score
 from citewell.train.stacked_training import fit
 
@@ -27,7 +27,7 @@ from citewell.train.stacked_training import fit
 def load_with_seed(name: str, settings: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """The recipe of a name or path, with the seed after an @, if any, and other settings of [numbers]."""
     plain, _, seed = name.partition("@")
-    recipe = content(Path(plain) if plain.endswith(".toml") else folder().joinpath(f"{plain}.toml"))
+    recipe = load_recipe(plain)
     return {**recipe, "numbers": {**recipe.get("numbers", {}), **({"seed": int(seed)} if seed else {}), **(settings or {})}}
 
 

@@ -29,7 +29,7 @@ from citewell.train.checkpoints import BestWeights, Checkpoint, training_fingerp
 from citewell.train.encoder import CHECKPOINT, choose_device, parse_section
 from citewell.train.lists import ranking_measures
 from citewell.train.packs import TASKS, Arrays, load
-from citewell.train.recipe_files import content
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.steps import Steps
 
 LOSSES = ("triplet", "quadruplet")
@@ -239,4 +239,4 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), load_recipe(sys.argv[3]), Path(sys.argv[4]))
