@@ -42,6 +42,8 @@ def as_json(
                 "split": each.table.split,
                 "lenient": each.table.lenient,
                 "found_by": each.table.found_by,
+                "context_characters": each.table.context_characters,
+                "note": each.table.note,
                 "percent": each.table.percent,
                 "queries": each.queries,
                 "failed": each.failed,
@@ -104,8 +106,11 @@ def _print_table(reproduced: ReproducedTable, console: Console) -> None:
     asked = reproduced.table
     lenient = ", lenient like the study: missed papers are put among the candidates before re-ranking" if asked.lenient else ""
     found = f", only the queries whose relevant paper {asked.found_by} retrieves, like the study" if asked.found_by else ""
-    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}"
+    cut = f", contexts of at most {asked.context_characters} characters on either side" if asked.context_characters else ""
+    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}{cut}"
     console.print(f"ours: {rules if sets else 'no available set has this task'}", style="yellow", highlight=False)
+    if asked.note:
+        console.print(f"ours: {asked.note}", style="yellow", highlight=False)
     for name, reason in reproduced.failed.items():
         console.print(f"ours: {name} was not measured: {reason}", style="yellow", highlight=False)
     table = RichTable(box=rich.box.SIMPLE_HEAD, pad_edge=False)

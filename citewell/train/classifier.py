@@ -20,7 +20,6 @@ from citewell.errors import CitewellError
 from citewell.models.inputs import Inputs
 from citewell.progress import SILENT, Progress
 from citewell.train import losses
-from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, read_bert
 from citewell.train.card import write_record
 from citewell.train.checkpoints import BestWeights, Checkpoint, training_fingerprint
@@ -137,8 +136,7 @@ class Training:
     ) -> None:
         torch.manual_seed(numbers.seed)
         self.arrays, self.model, self.numbers = arrays, model, numbers
-        texts = Texts(arrays, inputs, device)
-        self.pack_queries, self._pairs, self._device = PackQueries(arrays, texts), PlainPairs(arrays, inputs, device), device
+        self.pack_queries, self._pairs, self._device = PackQueries(arrays, device), PlainPairs(arrays, inputs, device), device
         self.best = BestWeights(model)
         groups = self._groups("train")
         queries = torch.cat([group.queries for group in groups]) if groups else torch.zeros(0, dtype=torch.int64, device=device)

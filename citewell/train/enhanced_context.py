@@ -25,10 +25,11 @@ from citewell.errors import CitewellError
 from citewell.models.enhanced_context import FILE as SHAPE
 from citewell.models.enhanced_context import PADDING, Shape
 from citewell.models.enhanced_onnx import WEIGHTS
+from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
 from citewell.progress import SILENT, Progress
 from citewell.train import losses
-from citewell.train.batches import Texts
+from citewell.train.batches import check_layout
 from citewell.train.bert import CONFIG, read_bert
 from citewell.train.bert import WEIGHTS as BERT_WEIGHTS
 from citewell.train.card import TOKENIZER, write_card, write_record
@@ -161,7 +162,7 @@ class Training:
         torch.manual_seed(numbers.seed)
         self.arrays, self.model, self.numbers, self.sampling = arrays, model, numbers, sampling
         self.reader = PackReader(arrays, bibliography, model.shape, device)
-        self.pack_queries = PackQueries(arrays, Texts(arrays, Inputs(), device))
+        self.pack_queries = PackQueries(arrays, device)
         self.negatives = Negatives(arrays, self.pack_queries, sampling, lists)
         self.best = BestWeights(model)
         self.queries, self.positives = training_pairs(arrays, self.pack_queries, numbers, sampling, lists)
@@ -283,6 +284,7 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
     chosen = choose_device(device)
     numbers, sampling = parse_section(Hyperparameters, recipe, "numbers"), parse_section(NegativeSampling, recipe, "negatives")
     arrays = load(pack)
+    check_layout(arrays, Inputs(**recipe.get("inputs", {})))
     torch.manual_seed(numbers.seed)
     shape, table = complete_shape(parse_section(Shape, recipe, "shape"), numbers, base)
     sidecars = [sidecar_path(pack, name) for name in ([AUTHORS] if shape.parts.bibliography else [])]
@@ -314,7 +316,7 @@ def export(weights: Path, target: Path) -> None:
     from citewell.models.enhanced_onnx import convert
 
     target.mkdir(parents=True, exist_ok=True)
-    for name in (SHAPE, TOKENIZER):
+    for name in (SHAPE, TOKENIZER, *([BUDGETS] if (weights / BUDGETS).is_file() else [])):
         shutil.copyfile(weights / name, target / name)
     write_card(weights, target, "Medić's enhanced-context re-ranker of candidates for a citation context, ONNX")
     convert(weights, target / "model.onnx")

@@ -51,8 +51,8 @@ class PackRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pairs: Pairs
     numbers: dict[str, Any]
     """Batches, learning rates and mined negatives: `citewell.train.encoder.Hyperparameters`."""
-    inputs: dict[str, int] = {}
-    """Token budgets: `citewell.models.inputs.Inputs`; none: those of the given encoder."""
+    inputs: dict[str, Any] = {}
+    """Token budgets and layout: `citewell.models.inputs.Inputs`; none: those of the given encoder."""
     base: str = ""
     """The initial weights: ``minilm``, or a folder; none: those of the given encoder."""
     static: dict[str, Any] = {}

@@ -51,7 +51,11 @@ def make_sidecars(
         sample = int({**numbers, **negatives}.get("sample", 0))
         kept = int(negatives.get("kept", 0))
         task = numbers.get("task", "local")
-        paths.append(prefilter.prefilter(pack, sets, task, first_stage, depth, sample, kept, progress=progress))
+        characters = int(recipe.get("inputs", {}).get("context_characters", 0))
+        lists = prefilter.prefilter(
+            pack, sets, task, first_stage, depth, sample, kept, context_characters=characters, progress=progress
+        )
+        paths.append(lists)
     return paths
 
 

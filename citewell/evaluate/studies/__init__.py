@@ -39,6 +39,10 @@ class Table(msgspec.Struct):
     """Whether the study prints percentages; ours are then percentages too."""
     found_by: str = ""
     """Our pipeline for the first stage of the study, if it asks only the queries whose relevant paper that stage retrieves."""
+    context_characters: int = 0
+    """How many characters contexts have on either side of the citation, if the study says so."""
+    note: str = ""
+    """What a reader must know to compare the study's figures with ours."""
 
 
 class Published(msgspec.Struct, forbid_unknown_fields=True):
