@@ -122,14 +122,14 @@ def _print_table(reproduced: ReproducedTable, console: Console) -> None:
         for measure in asked.measures:
             table.add_column(f"{name} {measure}{' %' if asked.percent else ''}", justify="right", style="cyan")
     for row in reproduced.rows:
-        published = [*row.row.values, *[math.nan] * (len(reproduced.table.columns) - len(row.row.values))]
+        unknown = ["?"] * (len(reproduced.table.columns) - len(row.row.values))
         status = {MISSING: f"missing: {row.row.pipeline}", NONE: ""}.get(row.status, _described(row.row))
         figures = [
             _figure(row.ours.get(name, {}).get(measure), asked.percent)
             for name in reproduced.queries
             for measure in asked.measures
         ]
-        table.add_row(row.row.method, *map(_printed, published), status, *figures)
+        table.add_row(row.row.method, *map(_printed, row.row.values), *unknown, status, *figures)
     console.print(table)
 
 
@@ -176,8 +176,8 @@ def _cell(value: str | float, percent: bool) -> str:
 
 
 def _printed(value: float) -> str:
-    """A figure as the study prints it."""
-    return "?" if math.isnan(value) else f"{value:g}" if abs(value) < 0.001 or value >= 10 else f"{value:.4f}".rstrip("0")
+    """A figure as the study prints it; NaN where it has none."""
+    return "–" if math.isnan(value) else f"{value:g}" if abs(value) < 0.001 or value >= 10 else f"{value:.4f}".rstrip("0")
 
 
 def _figure(value: float | None, percent: bool) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from citewell.errors import CitewellError
 from citewell.progress import Progress
 from citewell.train.encoder import CHECKPOINT, choose_device
-from citewell.train.packs import load, save
+from citewell.train.packs import Arrays, load, save
 from citewell.train.recipe_files import load as load_recipe
 from citewell.train.score_offline import load_network, score
 from citewell.train.stacked_training import fit
@@ -44,13 +44,27 @@ def train_and_score(
     missing = [name for name in names if not scores_path(name, out).exists()]
     if not missing:
         return []
-    recipes = [load_with_seed(name, settings) for name in missing]
+    recipes, arrays = [load_with_seed(name, settings) for name in missing], load(inputs)
+    for name, recipe in zip(missing, recipes, strict=True):
+        _check_inputs(name, recipe, arrays)
     fit([label(name) for name in missing], recipes, pack, base, out, device, _Lines())
-    chosen, arrays = choose_device(device), load(inputs)
+    chosen = choose_device(device)
     for name in missing:
         save(score(arrays, load_network(out / label(name), chosen), chosen), scores_path(name, out))
     (out / CHECKPOINT).unlink(missing_ok=True)  # until here an interrupted training resumes from it
     return missing
+
+
+def _check_inputs(name: str, recipe: Mapping[str, Any], inputs: Arrays) -> None:
+    """Raise if a recipe is for other candidates, or for contexts of another length, than the inputs have."""
+    first_stage = recipe.get("negatives", {}).get("first_stage", "")
+    if first_stage and "first_stage" in inputs and str(inputs["first_stage"]) != first_stage:
+        raise CitewellError(
+            f"the recipe {name!r} re-ranks {first_stage}, but the inputs have candidates of {inputs['first_stage']};"
+            f" make them with --recipe {name.partition('@')[0]}"
+        )
+    if int(inputs.get("context_characters", 0)) != recipe.get("inputs", {}).get("context_characters", 0):
+        raise CitewellError(f"the recipe {name!r} reads contexts of another length; make inputs with that recipe")
 
 
 def label(name: str) -> str:

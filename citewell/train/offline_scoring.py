@@ -52,7 +52,8 @@ def collect_inputs(
 
     If the evaluation is lenient, the relevant papers that the first stage missed follow its `depth` candidates.
     """
-    tensors = TensorInputs(shape, TokenReader(tokenizer(base), inputs or Inputs()))
+    inputs = inputs or Inputs()
+    tensors = TensorInputs(shape, TokenReader(tokenizer(base), inputs))
     queries = sorted(evaluation.queries(), key=lambda judged: judged.date)
     candidates_by_name: dict[str, Candidate] = {}
     numbers: dict[str, int] = {}
@@ -80,6 +81,8 @@ def collect_inputs(
         "papers": np.array(list(candidates_by_name)),
         "rows": rows,
         "depth": np.array(depth, np.int32),
+        "first_stage": np.array(first.name),
+        "context_characters": np.array(inputs.context_characters, np.int32),
         "cited": cited,
         "gap": np.array([gap for _, gap in contexts], np.int32),
         "authors": tensors.authors(list(candidates_by_name.values())).astype(np.int32),
@@ -138,7 +141,7 @@ def main() -> None:
 @click.option("--split", default="test", show_default=True)
 @click.option("--sample", type=int, help="Number of queries, sampled at random.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--first-stage", default="bm25", show_default=True, help="The pipeline that retrieves the candidates.")
+@click.option("--first-stage", help="The pipeline that retrieves the candidates; default: that of the recipe.")
 @click.option("--depth", default=1000, show_default=True)
 @click.option("--lenient", is_flag=True, help="Also score the relevant papers that the first stage missed.")
 @click.option("--encoder", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The base of the models.")
@@ -164,7 +167,7 @@ def make_command(folder: Path, inputs: Path, recipe: str, split: str, sample: in
     save(
         collect_inputs(
             evaluation,
-            pipeline(options["first_stage"]),
+            pipeline(options["first_stage"] or chosen.negatives.get("first_stage") or "bm25"),
             options["depth"],
             shape,
             base_folder(chosen, options["encoder"]),

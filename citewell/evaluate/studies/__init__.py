@@ -16,7 +16,7 @@ class Row(msgspec.Struct):
 
     method: str
     values: list[float] = []
-    """As printed, one for each column; NaN or none if they are not available."""
+    """As printed, one for each column; NaN where the study has none; an empty list if they are not available."""
     pipeline: str = ""
     """Our pipeline that is the same method; empty if there is none."""
     settings: dict[str, Any] = {}
