@@ -181,7 +181,7 @@ def _expected_origin(recipe: PackRecipe, sets: Sequence[Path], base: Path, budge
     parts = {
         "sets": [fingerprint(DataSet.open(folder).files()) for folder in sets],
         "pairs": msgspec.to_builtins(recipe.pairs),
-        "inputs": asdict(budgets),
+        "inputs": {name: value for name, value in asdict(budgets).items() if value or name not in LAYOUT},
         "tokenizer": fingerprint([base / TOKENIZER]),
     }
     return json.dumps(parts, sort_keys=True)
