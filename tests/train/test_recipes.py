@@ -20,6 +20,7 @@ from citewell.library import Library
 from citewell.models.inputs import LAYOUT, Inputs
 from citewell.train.from_evidence import KINDS as EVIDENCE_KINDS
 from citewell.train.from_sets import KINDS as SET_KINDS
+from citewell.train.packs import load
 from citewell.train.recipe import (
     EvidenceRecipe,
     LibraryRecipe,
@@ -204,6 +205,7 @@ def test_a_pack_is_made_once_and_checked(recipe_files: dict[str, Path], set_fold
     about = run_json(recipe, "--set", set_folder, "--pack", pack, "--pack-only")
     assert about["bytes"] == pack.stat().st_size and about["pairs"]["small"]["local"] == 96 and about["papers"] > 60
     made = pack.stat().st_mtime_ns
+    assert set(LAYOUT).isdisjoint(json.loads(str(load(pack)["made_of"]))["inputs"]), "packs of earlier versions fit"
     again = invoke(recipe, "--set", set_folder, "--pack", pack, "--pack-only")
     assert pack.stat().st_mtime_ns == made and "pairs" in again.stdout
     assert run_json(recipe, "--pack", pack, "--pack-only") == about, "an existing pack does not need the sets"
