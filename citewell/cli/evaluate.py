@@ -29,6 +29,12 @@ TASKS = ("global", "local", "paragraph", "evidence")
     "--lenient", is_flag=True, help="Put relevant papers that retrieval missed among the candidates that are re-ranked."
 )
 @click.option("--found-by", metavar="NAME", default="", help="Only the queries whose relevant paper this pipeline retrieves.")
+@click.option(
+    "--context-characters",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Cut the contexts of the local task to N characters on either side of the citation.",
+)
 @click.option("--with-bibliography", is_flag=True, help="Give queries the other references of the citing paper.")
 @click.option("--kind", default="", help="Only queries of an evidence set that were judged by this kind, such as manual-train.")
 @click.option(
@@ -61,6 +67,7 @@ def command(
     distractors: bool,
     lenient: bool,
     found_by: str,
+    context_characters: int | None,
     with_bibliography: bool,
     kind: str,
     runs: tuple[Path, ...],
@@ -106,6 +113,7 @@ def command(
             measures,
             progress,
             train_missing,
+            context_characters or 0,
         )
         systems = list(dict.fromkeys(names)) or ([] if runs else [DEFAULT])
         report = evaluation.report(systems, runs, baseline, files, by_citations)

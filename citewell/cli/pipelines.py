@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -24,7 +24,17 @@ def command(as_json: bool) -> None:
     if waiting := [name for name in definitions() if lacking[name]]:
         click.echo("\nThese need weights first: run 'citewell train RECIPE' with $CITEWELL_MODELS set to a folder for them.\n")
         recipes = {name: definitions()[name].get("recipe", f"needs {', '.join(lacking[name])}") for name in waiting}
-        _print({name: f" ({recipe})" for name, recipe in recipes.items()})
+        _print({name: f" ({recipe})" for name, recipe in recipes.items() if "family" not in definitions()[name]})
+        _print_families([name for name in waiting if "family" in definitions()[name]])
+
+
+def _print_families(names: Sequence[str]) -> None:
+    """Print in a few words the names of pipelines that differ only in a few choices; --json lists every one."""
+    for family in dict.fromkeys(definitions()[name]["family"] for name in names):
+        first, *others = (name for name in names if definitions()[name]["family"] == family)
+        click.echo(f"\n{first} ({definitions()[first]['recipe']}) and {len(others)} like it, each with a recipe of its own:")
+        for pattern in family.split(", "):
+            click.echo(f"  {pattern}")
 
 
 def _print(endings: Mapping[str, str]) -> None:

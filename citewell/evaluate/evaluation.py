@@ -12,7 +12,7 @@ from citewell import extras
 from citewell.errors import CitewellError
 from citewell.evaluate import measures
 from citewell.evaluate.outcomes import Experiment, Listener, run_systems
-from citewell.evaluate.queries import JudgedQuery, judged_queries, sampled
+from citewell.evaluate.queries import JudgedQuery, judged_queries, sampled, shortened
 from citewell.evaluate.report import Report
 from citewell.evaluate.sentences import MEASURES as SENTENCE_MEASURES
 from citewell.evaluate.sentences import VIEWS
@@ -53,6 +53,8 @@ class Evaluation:
     progress: Progress = SILENT
     train: Train | None = None
     """Makes a missing model of a library; without it, pipelines that need the model say that it is missing."""
+    context_characters: int = 0
+    """How much of a context queries have on either side of the citation; 0: all."""
     dataset: DataSet = field(init=False)
     timeline: Timeline = field(init=False)
     available: int = field(init=False, default=0)
@@ -61,6 +63,8 @@ class Evaluation:
     def __post_init__(self) -> None:
         of_sentences = [view + name for view in VIEWS for name in SENTENCE_MEASURES]
         measures.check([name for name in self.measures if name not in of_sentences])
+        if self.context_characters and self.task != "local":
+            raise CitewellError(f"--context-characters works with the local task, not with {self.task}")
         self.dataset = DataSet.open(self.folder)
         split = self.dataset.undated_split(self.split) if self.task == "evidence" else self.dataset.split(self.split)
         self.timeline = Timeline(self.dataset, split, self.distractors)
@@ -76,7 +80,8 @@ class Evaluation:
             if not queries:
                 raise CitewellError(f"{self.dataset.name} has no queries of kind {self.kind!r}; there are {', '.join(kinds)}")
         self.available = len(queries)
-        return sampled(queries, self.sample, self.seed)
+        queries = sampled(queries, self.sample, self.seed)
+        return [shortened(judged, self.context_characters) for judged in queries] if self.context_characters else queries
 
     def libraries(self) -> SetLibraries:
         """The libraries that the queries run against."""
@@ -128,6 +133,7 @@ class Evaluation:
             baseline or names[0],
             lenient=self.lenient,
             found_by=self.found_by,
+            context_characters=self.context_characters,
             with_bibliography=self.with_bibliography,
             distractors=self.distractors,
             sample=self.sample if self.sample is not None and self.sample < self.available else None,
@@ -156,6 +162,7 @@ def experiment(
     by_citations: bool = False,
     progress: Progress = SILENT,
     train: Train | None = None,
+    context_characters: int = 0,
 ) -> Report:
     """Measure pipelines on a data set and compare them with a baseline.
 
@@ -177,6 +184,7 @@ def experiment(
         by_citations: also report recall by how often the relevant paper had been cited before.
         progress: receives the progress.
         train: makes missing models of the set's library, such as `citewell.train.training.train_missing`.
+        context_characters: how much of a context queries have on either side of the citation; 0 for all.
 
     Returns:
         The report. It prints as a table, shows as HTML in a notebook, and becomes a data frame with `Report.to_frame`.
@@ -198,6 +206,7 @@ def experiment(
         measures,
         progress,
         train,
+        context_characters,
     )
     return evaluation.report(pipelines, [Path(run) for run in runs], baseline, by_citations=by_citations)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from citewell.errors import CitewellError
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.strict import FOREVER, Timeline, query_date, when
 from citewell.papers import Paper, Query
+from citewell.text.context_window import cut_context
 
 MIN_REFERENCES = 3
 """A paper is a global query if at least this many of its references are in the set."""
@@ -87,6 +88,11 @@ def sampled(queries: list[JudgedQuery], size: int | None, seed: int) -> list[Jud
         return queries
     chosen = np.random.default_rng(seed).choice(len(queries), size, replace=False)
     return [queries[at] for at in sorted(chosen.tolist())]
+
+
+def shortened(judged: JudgedQuery, characters: int) -> JudgedQuery:
+    """A query with at most so many characters of its context on either side of the citation."""
+    return replace(judged, query=replace(judged.query, context=cut_context(judged.query.context, characters)))
 
 
 def _global(timeline: Timeline) -> Iterator[JudgedQuery]:

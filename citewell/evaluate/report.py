@@ -44,6 +44,7 @@ class Report:
     baseline: str
     lenient: bool = False
     found_by: str = ""
+    context_characters: int = 0
     with_bibliography: bool = False
     distractors: bool = False
     sample: int | None = None
@@ -79,6 +80,7 @@ class Report:
             "strict": True,
             "lenient": self.lenient,
             "found_by": self.found_by,
+            "context_characters": self.context_characters,
             "with_bibliography": self.with_bibliography,
             "distractors": self.distractors,
             "sample": self.sample,
@@ -107,6 +109,8 @@ class Report:
             parts.append("LENIENT: relevant papers that retrieval missed are put among the candidates before re-ranking")
         if self.found_by:
             parts.append(f"ONLY QUERIES whose relevant paper {self.found_by} retrieves: {self.experiment.skipped:,} left out")
+        if self.context_characters:
+            parts.append(f"CONTEXTS of at most {self.context_characters:,} characters on either side")
         if self.with_bibliography:
             parts.append("WITH BIBLIOGRAPHY: queries know the other references of the citing paper")
         if self.distractors:

@@ -81,10 +81,10 @@ def reproduce(
     ]
     for folder in sets:
         dataset = DataSet.open(folder)
-        for task, split, lenient, found_by in dict.fromkeys(_rules(each.table) for each in tables):
+        for task, split, lenient, found_by, characters in dict.fromkeys(_rules(each.table) for each in tables):
             if task not in dataset.tasks:
                 continue
-            here = [each for each in tables if _rules(each.table) == (task, split, lenient, found_by)]
+            here = [each for each in tables if _rules(each.table) == (task, split, lenient, found_by, characters)]
             systems = _systems(row.row for each in here for row in each.rows if row.status == MEASURED)
             if not systems:
                 continue
@@ -101,6 +101,7 @@ def reproduce(
                     measures=further,
                     progress=progress,
                     train=train,
+                    context_characters=characters,
                 )
                 experiment = evaluation.run(list(systems.values()))
             except CitewellError as error:
@@ -118,8 +119,8 @@ def reproduce(
     return tables
 
 
-def _rules(table: Table) -> tuple[str, str, bool, str]:
-    return table.task, table.split, table.lenient, table.found_by
+def _rules(table: Table) -> tuple[str, str, bool, str, int]:
+    return table.task, table.split, table.lenient, table.found_by, table.context_characters
 
 
 def _systems(rows: Iterable[Row]) -> dict[str, Pipeline]:

@@ -42,6 +42,8 @@ def as_json(
                 "split": each.table.split,
                 "lenient": each.table.lenient,
                 "found_by": each.table.found_by,
+                "context_characters": each.table.context_characters,
+                "note": each.table.note,
                 "percent": each.table.percent,
                 "queries": each.queries,
                 "failed": each.failed,
@@ -104,8 +106,11 @@ def _print_table(reproduced: ReproducedTable, console: Console) -> None:
     asked = reproduced.table
     lenient = ", lenient like the study: missed papers are put among the candidates before re-ranking" if asked.lenient else ""
     found = f", only the queries whose relevant paper {asked.found_by} retrieves, like the study" if asked.found_by else ""
-    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}"
+    cut = f", contexts of at most {asked.context_characters} characters on either side" if asked.context_characters else ""
+    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}{cut}"
     console.print(f"ours: {rules if sets else 'no available set has this task'}", style="yellow", highlight=False)
+    if asked.note:
+        console.print(f"ours: {asked.note}", style="yellow", highlight=False)
     for name, reason in reproduced.failed.items():
         console.print(f"ours: {name} was not measured: {reason}", style="yellow", highlight=False)
     table = RichTable(box=rich.box.SIMPLE_HEAD, pad_edge=False)
@@ -117,14 +122,14 @@ def _print_table(reproduced: ReproducedTable, console: Console) -> None:
         for measure in asked.measures:
             table.add_column(f"{name} {measure}{' %' if asked.percent else ''}", justify="right", style="cyan")
     for row in reproduced.rows:
-        published = [*row.row.values, *[math.nan] * (len(reproduced.table.columns) - len(row.row.values))]
+        unknown = ["?"] * (len(reproduced.table.columns) - len(row.row.values))
         status = {MISSING: f"missing: {row.row.pipeline}", NONE: ""}.get(row.status, _described(row.row))
         figures = [
             _figure(row.ours.get(name, {}).get(measure), asked.percent)
             for name in reproduced.queries
             for measure in asked.measures
         ]
-        table.add_row(row.row.method, *map(_printed, published), status, *figures)
+        table.add_row(row.row.method, *map(_printed, row.row.values), *unknown, status, *figures)
     console.print(table)
 
 
@@ -171,8 +176,8 @@ def _cell(value: str | float, percent: bool) -> str:
 
 
 def _printed(value: float) -> str:
-    """A figure as the study prints it."""
-    return "?" if math.isnan(value) else f"{value:g}" if abs(value) < 0.001 or value >= 10 else f"{value:.4f}".rstrip("0")
+    """A figure as the study prints it; NaN where it has none."""
+    return "–" if math.isnan(value) else f"{value:g}" if abs(value) < 0.001 or value >= 10 else f"{value:.4f}".rstrip("0")
 
 
 def _figure(value: float | None, percent: bool) -> str:

@@ -43,14 +43,18 @@ class Encoder:
         return TokenModel(self._folder)
 
     @cached_property
-    def _tokenizer(self) -> Any:
-        result = tokenizer(self._folder)
-        result.enable_truncation(TOKENS)
-        return result
+    def _tokenizers(self) -> dict[int, Any]:
+        """The tokeniser by the number of tokens to which it cuts."""
+        return {}
 
-    def encode(self, texts: Sequence[str]) -> Float32Array:
-        """One vector per text, in the same order."""
-        return self._vectors([each.ids for each in self._tokenizer.encode_batch([text[:_CHARACTERS] for text in texts])])
+    def encode(self, texts: Sequence[str], tokens: int = TOKENS) -> Float32Array:
+        """One vector per text, in the same order; of each at most so many tokens are read."""
+        if tokens not in self._tokenizers:
+            cutting = tokenizer(self._folder)
+            cutting.enable_truncation(tokens)
+            self._tokenizers[tokens] = cutting
+        batch = self._tokenizers[tokens].encode_batch([text[:_CHARACTERS] for text in texts])
+        return self._vectors([each.ids for each in batch])
 
     def _vectors(self, tokens: Sequence[list[int]]) -> Float32Array:
         vectors: Float32Array | None = None

@@ -127,7 +127,7 @@ class TensorInputs:
     def context(self, query: Query) -> tuple[list[int], int]:
         """The tokens around the gap, and the position of the gap among them."""
         mask, size = self._reader.mask, self._shape.context
-        tokens = self._reader.tokens([query.context])[0]
+        tokens = self._reader.tokens([self._reader.gap_text(query)])[0]
         place = tokens.index(mask) if mask in tokens else 0
         first = window_start(place, len(tokens), size)
         return tokens[first : first + size] or [PADDING], place - first if tokens else 0
@@ -167,7 +167,7 @@ class EnhancedContext:
 
     @cached_property
     def _inputs(self) -> TensorInputs:
-        return TensorInputs(self.shape, TokenReader(tokenizer(self._folder), Inputs()))
+        return TensorInputs(self.shape, TokenReader(tokenizer(self._folder), Inputs.read(self._folder) or Inputs()))
 
     def scores(self, query: Query, papers: Sequence[Candidate]) -> Float32Array:
         """How well each paper fits the gap."""

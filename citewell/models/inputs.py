@@ -1,8 +1,9 @@
 """What an encoder reads of a query or a paper: parts in a fixed order, each cut to a token budget, separated by ``[SEP]``.
 
-A query starts with the name of its task; its gap is ``[MASK]``, other citations are ``[UNK]``. A paper is its title, its newest
-cited contexts (each a window around the citation), and its abstract, which gets the rest of the budget. The budgets belong to a
-model: they are in its folder as ``inputs.json``, and training packs texts with the same ones.
+A query starts with the name of its task and its context, or ends with its context (`Inputs.context_last`); its gap is
+``[MASK]``, other citations are ``[UNK]``. A paper is its title, its newest cited contexts (each a window around the citation),
+and its abstract, which gets the rest of the budget. The budgets belong to a model: they are in its folder as ``inputs.json``,
+and training packs texts with the same ones.
 
 A classifier of pairs (`pair`) reads plain texts instead: title and abstract of the query, then those of the paper; the longer
 one loses tokens at its end until both fit.
@@ -16,8 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from citewell.errors import CitewellError
 from citewell.models.special_tokens import SpecialTokens
 from citewell.papers import OTHER_MARK, TARGET_MARK, Query
+from citewell.text.context_window import cut_context
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -27,9 +30,13 @@ _CHARACTERS = 8192
 """Longer texts are cut: no token beyond this is ever read."""
 
 
+LAYOUT = ("context_characters", "context_last", "context_mark")
+"""The settings of `Inputs` that are no budgets: models share a pack only if these are equal."""
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """Token budgets."""
+    """Token budgets, and the layout of queries."""
 
     query: int = 192
     """A query in total."""
@@ -48,6 +55,21 @@ class Inputs:
     """Each cited context."""
     pair: int = 0
     """A query and a paper together, with special tokens, if they are read as plain texts; 0: they are not."""
+    context_characters: int = 0
+    """How many characters of the text are read on either side of the gap; 0: as many as the tokens allow."""
+    context_last: bool = False
+    """A query is the citing title and abstract, then the context or topic sentence, without the name of its task."""
+    context_mark: str = ""
+    """The token before a context that is last; none: a separator."""
+
+    @property
+    def abstract(self) -> int:
+        """The citing abstract, if the context comes after it and must not be cut; special tokens are counted."""
+        return max(0, self.query - self.title - max(self.context, self.topic) - 4) if self.context_last else self.query
+
+    def gap_text(self, text: str) -> str:
+        """The part of the text around a gap that is read."""
+        return cut_context(text, self.context_characters) if self.context_characters else text
 
     @classmethod
     def read(cls, folder: Path) -> Inputs | None:
@@ -84,6 +106,7 @@ class TokenReader:
         self._inputs = inputs
         self.special = SpecialTokens.of(tokenizer)
         self.cls, self.sep, self.mask = self.special[:3]
+        self.context_mark = self._token(inputs.context_mark) if inputs.context_mark else self.sep
 
     def tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of some texts, without special tokens."""
@@ -93,10 +116,27 @@ class TokenReader:
 
     def query(self, query: Query) -> list[int]:
         """The token ids of a query."""
-        budgets = self._inputs
-        prefix, context, title, abstract = self.tokens([f"{query.task}:", query.context, query.title, query.abstract])
-        text = centre(context, self.mask, budgets.context) if query.task == "local" else context[: budgets.topic]
-        return join_parts([prefix + text, title[: budgets.title], abstract], budgets.query, self.cls, self.sep)
+        budgets, local = self._inputs, query.task == "local"
+        texts = [f"{query.task}:", self.gap_text(query), query.title, query.abstract]
+        prefix, context, title, abstract = self.tokens(texts)
+        text = centre(context, self.mask, budgets.context) if local else context[: budgets.topic]
+        if not budgets.context_last:
+            return join_parts([prefix + text, title[: budgets.title], abstract], budgets.query, self.cls, self.sep)
+        own = join_parts([title[: budgets.title], abstract[: budgets.abstract]], budgets.query, self.cls, self.sep)
+        if not text:
+            return own
+        before = own if len(own) == 1 else own[:-1]
+        return [*before, self.context_mark, *text, self.sep]
+
+    def gap_text(self, query: Query) -> str:
+        """The part of a query's context that is read."""
+        return self._inputs.gap_text(query.context) if query.task == "local" else query.context
+
+    def _token(self, name: str) -> int:
+        number = self._tokenizer.token_to_id(name)
+        if number is None:
+            raise CitewellError(f"the vocabulary has no token {name!r}; name one that it has as context_mark, or none")
+        return int(number)
 
     def papers(self, papers: Sequence[PaperText]) -> list[list[int]]:
         """The token ids of papers: title, newest contexts, abstract."""

@@ -29,7 +29,7 @@ FORMS = {
     "context, abstract": ("title", "context", "abstract"),
     "abstract, context": ("title", "abstract", "context"),
 }
-"""The parts of a query that are encoded, in order; the encoder reads about 200 words, so the first count most."""
+"""The parts of a query that are encoded, in order; the first count most, because long texts are cut (`Dense.tokens`)."""
 
 _QUOTE = {"cited": ("Cited elsewhere as", "[it]"), "citing": ("It says of others", "[…]")}
 """How a quoted context is introduced, and what replaces the citation in it."""
@@ -47,6 +47,8 @@ class Dense(Retriever):
     """Which text of the papers: ``own``, ``cited``, ``citing``, ``own+cited`` or ``own+citing``."""
     form: str = "text"
     size: int = 1000
+    tokens: int = 0
+    """How many tokens of a query are read; 0: as many as of a paper."""
     optional: bool = False
     """Whether it returns nothing, instead of an error, where the library has no such vectors yet."""
 
@@ -103,13 +105,17 @@ class Dense(Retriever):
 
     def query_vector(self, request: Request) -> Float32Array:
         """The query as a vector."""
-        return request.memo((self.encoder, self.form), "query vector", lambda: self._encoded(request.query))
+        return request.memo((self.encoder, self.form, self.tokens), "query vector", lambda: self._encoded(request.query))
 
     def _encoded(self, query: Query) -> Float32Array:
         model = encoder.load(self.encoder)
         if isinstance(model, encoder.QueryEncoder):
             return model.query(_parts(query, self.form))
-        vector: Float32Array = model.encode([_query_text(query, self.form)])[0]
+        text = _query_text(query, self.form)
+        vectors = (
+            model.encode([text], self.tokens) if self.tokens and isinstance(model, encoder.Encoder) else model.encode([text])
+        )
+        vector: Float32Array = vectors[0]
         return vector
 
     @property

@@ -20,6 +20,7 @@ _ROUND = 32
 _YEARS = 1 << 14
 
 LOCAL = TASKS.index("local")
+NO_TOKEN = -1
 
 
 class Tokens(NamedTuple):
@@ -39,13 +40,23 @@ class Tokens(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One part of each text in a batch: rows of the pack, the token budget, and whether a separator follows."""
+    """One part of each text in a batch: rows of the pack, the token budget, and what follows."""
 
     rows: Tensor
     size: int
     centred: bool = False
-    ends: str = "if any"
-    """``if any``: a separator follows unless the part is empty; ``always``; ``never``."""
+    ends: Tensor | None = None
+    """The token that follows in each text, or `NO_TOKEN`; None: a separator, unless the part is empty."""
+
+
+def check_layout(arrays: Arrays, inputs: Inputs) -> None:
+    """Raise if a pack was made for queries that are read in another way."""
+    packed, read = int(arrays.get("context_characters", 0)), inputs.context_characters
+    if packed != read:
+        sides = [f"{size} characters of contexts on either side" if size else "whole contexts" for size in (packed, read)]
+        raise CitewellError(f"the pack has {sides[0]}, but the recipe reads {sides[1]}; pack again with this recipe")
+    if inputs.context_mark and inputs.context_mark != str(arrays.get("context_mark_name", "")):
+        raise CitewellError(f"the pack does not have the token {inputs.context_mark!r}; pack again with this recipe")
 
 
 class Texts:
@@ -60,6 +71,8 @@ class Texts:
         if "special" not in arrays:
             raise CitewellError("this pack does not say what its special tokens are; delete it, and it is made again")
         self.special = SpecialTokens(*arrays["special"].tolist())
+        check_layout(arrays, inputs)
+        self._context_mark = int(arrays["context_mark"]) if inputs.context_mark else self.special.sep
         self._tokens, self._at, self._gap = tensor("tokens"), tensor("text_at"), tensor("text_gap")
         self._prefixes = tensor("prefixes")
         self._title, self._abstract = tensor("paper_title"), tensor("paper_abstract")
@@ -69,19 +82,33 @@ class Texts:
         self._context_key = papers * _YEARS + tensor("said_year")
         self._query = {name: tensor(f"question_{name}") for name in ("task", "context", "title", "abstract")}
 
-    def queries(self, numbers: Tensor) -> Tokens:
-        """The tokens of queries."""
+    def queries(self, numbers: Tensor, contexts: bool = True) -> Tokens:
+        """The tokens of queries, with or without their contexts."""
         column = {name: values[numbers] for name, values in self._query.items()}
         inputs = self.inputs
-        return self._join(
-            [
-                Part(self._prefixes[column["task"]], inputs.topic, ends="never"),
-                Part(column["context"], inputs.context, centred=True, ends="always"),
+        rows = column["context"] if contexts else torch.full_like(column["context"], EMPTY)
+        nothing = torch.full_like(rows, NO_TOKEN)
+        if not inputs.context_last:
+            parts = [
+                Part(self._prefixes[column["task"]], inputs.topic, ends=nothing),
+                Part(rows, inputs.context, centred=True, ends=torch.full_like(rows, self.special.sep)),
                 Part(column["title"], inputs.title),
                 Part(column["abstract"], inputs.query),
-            ],
-            inputs.query,
-        )
+            ]
+            return self._join(parts, inputs.query)
+        present = self._lengths(rows) > 0
+        title, abstract = self._lengths(column["title"]) > 0, self._lengths(column["abstract"]) > 0
+        # The mark stands in place of the separator after the citing paper.
+        after_abstract = torch.where(abstract | present, self.special.sep, NO_TOKEN)
+        parts = [
+            Part(column["title"], inputs.title, ends=torch.where(title & (abstract | ~present), self.special.sep, NO_TOKEN)),
+            Part(column["abstract"], inputs.abstract, ends=torch.where(present, self._context_mark, after_abstract)),
+            Part(rows, inputs.context, centred=True),
+        ]
+        return self._join(parts, inputs.query)
+
+    def _lengths(self, rows: Tensor) -> Tensor:
+        return self._at[rows + 1] - self._at[rows]
 
     def papers(self, numbers: Tensor, before: Tensor, sampled: bool = False) -> Tokens:
         """The tokens of papers, with contexts from years before `before`: the newest ones, or a random sample."""
@@ -134,11 +161,11 @@ class Texts:
             source = (start[:, None] + columns).clamp(max=len(self._tokens) - 1)
             ids.scatter_(1, torch.where(fits, target, size), self._tokens[source].long())
             cursor = cursor + length
-            if part.ends != "never":
-                ended = length > 0 if part.ends == "if any" else torch.ones_like(length, dtype=torch.bool)
-                at = torch.where(ended & (cursor < size), cursor, size)
-                ids.scatter_(1, at[:, None], torch.full_like(at, self.special.sep)[:, None])
-                cursor = cursor + ended
+            ends = torch.where(length > 0, self.special.sep, NO_TOKEN) if part.ends is None else part.ends
+            ended = ends != NO_TOKEN
+            at = torch.where(ended & (cursor < size), cursor, size)
+            ids.scatter_(1, at[:, None], ends[:, None])
+            cursor = cursor + ended
         over = cursor > size
         ids[:, size - 1] = torch.where(over, self.special.sep, ids[:, size - 1])
         longest = int(cursor.clamp(max=size).max())

@@ -131,6 +131,11 @@ def mean_vector(hidden: Tensor, mask: Tensor) -> Tensor:
     return functional.normalize(mean, dim=1)
 
 
+def first_vector(hidden: Tensor, mask: Tensor) -> Tensor:
+    """The vector of the first token of each text, at length 1."""
+    return functional.normalize(hidden[:, 0].float(), dim=1)
+
+
 def read_bert(folder: Path, dropout: float = 0.1) -> Bert:
     """Load the weights in a folder in Hugging Face's layout."""
     from safetensors.torch import load_file

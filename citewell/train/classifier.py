@@ -20,7 +20,6 @@ from citewell.errors import CitewellError
 from citewell.models.inputs import Inputs
 from citewell.progress import SILENT, Progress
 from citewell.train import losses
-from citewell.train.batches import Texts
 from citewell.train.bert import WEIGHTS, read_bert
 from citewell.train.card import write_record
 from citewell.train.checkpoints import BestWeights, Checkpoint, training_fingerprint
@@ -30,7 +29,7 @@ from citewell.train.lists import CandidateLists, ranking_measures, sort_by_score
 from citewell.train.negatives import Negatives, NegativeSampling, missing_relevant
 from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import TASKS, Arrays, load
-from citewell.train.recipe_files import content
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.sidecars import sidecar_path
 from citewell.train.steps import Steps
 
@@ -139,8 +138,7 @@ class Training:
     ) -> None:
         torch.manual_seed(numbers.seed)
         self.arrays, self.model, self.numbers = arrays, model, numbers
-        texts = Texts(arrays, inputs, device)
-        self.pack_queries, self._pairs, self._device = PackQueries(arrays, texts), PlainPairs(arrays, inputs, device), device
+        self.pack_queries, self._pairs, self._device = PackQueries(arrays, device), PlainPairs(arrays, inputs, device), device
         self.best = BestWeights(model)
         groups = self._groups("train")
         queries = torch.cat([group.queries for group in groups]) if groups else torch.zeros(0, dtype=torch.int64, device=device)
@@ -243,4 +241,4 @@ def export(weights: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), load_recipe(sys.argv[3]), Path(sys.argv[4]))

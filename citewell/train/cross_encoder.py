@@ -28,7 +28,7 @@ from citewell.train.card import RECIPE, write_record
 from citewell.train.checkpoints import Checkpoint, training_fingerprint
 from citewell.train.encoder import CHECKPOINT, Hyperparameters, Training, choose_device, export_onnx, parse_section
 from citewell.train.packs import load
-from citewell.train.recipe_files import content
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.steps import Steps
 
 LARGE = "-large"
@@ -235,4 +235,4 @@ def export(weights: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), load_recipe(sys.argv[3]), Path(sys.argv[4]))

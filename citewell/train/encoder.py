@@ -30,7 +30,7 @@ from citewell.train.card import TOKENIZER, write_card, write_record
 from citewell.train.checkpoints import Checkpoint, training_fingerprint
 from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import Arrays, load
-from citewell.train.recipe_files import content
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.steps import Steps
 
 CHECKPOINT = "checkpoint.pt"
@@ -39,6 +39,8 @@ _PARTS = 4
 """A batch is encoded in this many parts of similar length."""
 
 Encode = Callable[[Tokens], Tensor]
+Pool = Callable[[Tensor, Tensor], Tensor]
+"""The vector of each text, from the vectors and the mask of its tokens."""
 Kind = TypeVar("Kind")
 
 
@@ -114,11 +116,19 @@ class Batch(NamedTuple):
 class Training:
     """The data and the model of a training: samples batches, mines hard negatives, measures on dev."""
 
-    def __init__(self, arrays: Arrays, base: Path, numbers: Hyperparameters, inputs: Inputs, device: torch.device) -> None:
+    def __init__(
+        self,
+        arrays: Arrays,
+        base: Path,
+        numbers: Hyperparameters,
+        inputs: Inputs,
+        device: torch.device,
+        pool: Pool = mean_vector,
+    ) -> None:
         torch.manual_seed(numbers.seed)
-        self.numbers, self.arrays, self.device = numbers, arrays, device
+        self.numbers, self.arrays, self.device, self._pool = numbers, arrays, device, pool
         self.texts = Texts(arrays, inputs, device)
-        self.pack_queries = PackQueries(arrays, self.texts)
+        self.pack_queries = PackQueries(arrays, device)
         self.groups = self.pack_queries.groups("train")
         if not self.groups:
             raise CitewellError("the sets have no query of the train years; name others")
@@ -187,7 +197,7 @@ class Training:
     def encode(self, tokens: Tokens) -> Tensor:
         order, parts = tokens.by_length(_PARTS)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._bf16):
-            vectors = torch.cat([mean_vector(self.model(part.ids, part.mask), part.mask) for part in parts])
+            vectors = torch.cat([self._pool(self.model(part.ids, part.mask), part.mask) for part in parts])
         return vectors[order.argsort()]
 
     @property
@@ -320,13 +330,14 @@ def export(weights: Path, target: Path) -> None:
 def export_onnx(weights: Path, target: Path, what: str, max_tokens: int | None = None) -> None:
     """Convert weights in Hugging Face's layout to the served form, for at most `max_tokens` tokens."""
     from citewell.models.bert_onnx import convert
+    from citewell.models.onnx import by_first_token
 
     target.mkdir(parents=True, exist_ok=True)
     for name in (BUDGETS, TOKENIZER):
         shutil.copyfile(weights / name, target / name)
     write_card(weights, target, what)
-    convert(weights, target / "model.onnx", max_tokens=max_tokens)
+    convert(weights, target / "model.onnx", by_first_token=by_first_token(weights), max_tokens=max_tokens)
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), load_recipe(sys.argv[3]), Path(sys.argv[4]))

@@ -25,10 +25,11 @@ from citewell.errors import CitewellError
 from citewell.models.enhanced_context import FILE as SHAPE
 from citewell.models.enhanced_context import PADDING, Shape
 from citewell.models.enhanced_onnx import WEIGHTS
+from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
 from citewell.progress import SILENT, Progress
 from citewell.train import losses
-from citewell.train.batches import Texts
+from citewell.train.batches import check_layout
 from citewell.train.bert import CONFIG, read_bert
 from citewell.train.bert import WEIGHTS as BERT_WEIGHTS
 from citewell.train.card import TOKENIZER, write_card, write_record
@@ -39,7 +40,7 @@ from citewell.train.lists import CandidateLists, ranking_measures, sort_by_score
 from citewell.train.negatives import Negatives, NegativeSampling, missing_relevant, pairs
 from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import TASKS, Arrays, load
-from citewell.train.recipe_files import content
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.sidecars import AUTHORS, pack_fingerprint, sidecar_path
 from citewell.train.steps import Steps
 
@@ -161,7 +162,7 @@ class Training:
         torch.manual_seed(numbers.seed)
         self.arrays, self.model, self.numbers, self.sampling = arrays, model, numbers, sampling
         self.reader = PackReader(arrays, bibliography, model.shape, device)
-        self.pack_queries = PackQueries(arrays, Texts(arrays, Inputs(), device))
+        self.pack_queries = PackQueries(arrays, device)
         self.negatives = Negatives(arrays, self.pack_queries, sampling, lists)
         self.best = BestWeights(model)
         self.queries, self.positives = training_pairs(arrays, self.pack_queries, numbers, sampling, lists)
@@ -283,6 +284,7 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
     chosen = choose_device(device)
     numbers, sampling = parse_section(Hyperparameters, recipe, "numbers"), parse_section(NegativeSampling, recipe, "negatives")
     arrays = load(pack)
+    check_layout(arrays, Inputs(**recipe.get("inputs", {})))
     torch.manual_seed(numbers.seed)
     shape, table = complete_shape(parse_section(Shape, recipe, "shape"), numbers, base)
     sidecars = [sidecar_path(pack, name) for name in ([AUTHORS] if shape.parts.bibliography else [])]
@@ -314,7 +316,7 @@ def export(weights: Path, target: Path) -> None:
     from citewell.models.enhanced_onnx import convert
 
     target.mkdir(parents=True, exist_ok=True)
-    for name in (SHAPE, TOKENIZER):
+    for name in (SHAPE, TOKENIZER, *([BUDGETS] if (weights / BUDGETS).is_file() else [])):
         shutil.copyfile(weights / name, target / name)
     write_card(weights, target, "Medić's enhanced-context re-ranker of candidates for a citation context, ONNX")
     convert(weights, target / "model.onnx")
@@ -350,4 +352,4 @@ def load_bibliography(pack: Path, arrays: Arrays, shape: Shape) -> Arrays:
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), load_recipe(sys.argv[3]), Path(sys.argv[4]))

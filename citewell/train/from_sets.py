@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from citewell.errors import CitewellError
 from citewell.evaluate.sets import DataSet
 from citewell.models import weights as shipped
-from citewell.models.inputs import Inputs
+from citewell.models.inputs import LAYOUT, Inputs
 from citewell.progress import SILENT, Progress
 from citewell.train import sidecars as sidecars
 from citewell.train.card import CARD, TOKENIZER, pairs_by_set
@@ -181,7 +181,7 @@ def _expected_origin(recipe: PackRecipe, sets: Sequence[Path], base: Path, budge
     parts = {
         "sets": [fingerprint(DataSet.open(folder).files()) for folder in sets],
         "pairs": msgspec.to_builtins(recipe.pairs),
-        "inputs": asdict(budgets),
+        "inputs": {name: value for name, value in asdict(budgets).items() if value or name not in LAYOUT},
         "tokenizer": fingerprint([base / TOKENIZER]),
     }
     return json.dumps(parts, sort_keys=True)
@@ -202,7 +202,8 @@ def _budgets(recipe: PackRecipe, base: Path) -> Inputs:
     own = Inputs(**recipe.inputs) if recipe.inputs else None
     read = None if recipe.base else Inputs.read(base)
     budgets = [each for each in (own, read) if each is not None] or [Inputs()]
-    return Inputs(**{field.name: max(getattr(each, field.name) for each in budgets) for field in fields(Inputs)})
+    largest = {field.name: max(getattr(each, field.name) for each in budgets) for field in fields(Inputs)}
+    return Inputs(**{**largest, **{name: getattr(budgets[0], name) for name in LAYOUT}})
 
 
 def _check_budgets(path: Path, origin: str | None, budgets: Inputs) -> None:

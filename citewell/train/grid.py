@@ -19,8 +19,8 @@ from citewell.errors import CitewellError
 from citewell.progress import Progress
 from citewell.train.card import RECIPE
 from citewell.train.encoder import CHECKPOINT, choose_device
-from citewell.train.packs import load, save
-from citewell.train.recipe_files import content, folder
+from citewell.train.packs import Arrays, load, save
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.score_offline import load_network, score
 from citewell.train.stacked_training import fit
 
@@ -28,7 +28,7 @@ from citewell.train.stacked_training import fit
 def load_with_seed(name: str, settings: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
     """The recipe of a name or path, with the seed after an @, if any, and other settings of [numbers]."""
     plain, _, seed = name.partition("@")
-    recipe = content(Path(plain) if plain.endswith(".toml") else folder().joinpath(f"{plain}.toml"))
+    recipe = load_recipe(plain)
     return {**recipe, "numbers": {**recipe.get("numbers", {}), **({"seed": int(seed)} if seed else {}), **(settings or {})}}
 
 
@@ -42,18 +42,32 @@ def train_and_score(
     settings: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Train the models that have no weights yet, and score each of the inputs with all; returns the trained ones."""
+    scored = [(path, load(path), [name for name in names if not scores_path(name, path, out).exists()]) for path in inputs]
+    for _, arrays, unscored in scored:
+        for name in unscored:
+            _check_inputs(name, load_with_seed(name), arrays)
     missing = [name for name in names if not (out / label(name) / RECIPE).exists()]
     if missing:
         recipes = [load_with_seed(name, settings) for name in missing]
         fit([label(name) for name in missing], recipes, pack, base, out, device, _Lines())
         (out / CHECKPOINT).unlink(missing_ok=True)  # until here an interrupted training resumes from it
     chosen = choose_device(device)
-    for path in inputs:
-        unscored = [name for name in names if not scores_path(name, path, out).exists()]
-        arrays = load(path) if unscored else {}
+    for path, arrays, unscored in scored:
         for name in unscored:
             save(score(arrays, load_network(out / label(name), chosen), chosen), scores_path(name, path, out))
     return missing
+
+
+def _check_inputs(name: str, recipe: Mapping[str, Any], inputs: Arrays) -> None:
+    """Raise if a recipe is for other candidates, or for contexts of another length, than the inputs have."""
+    first_stage = recipe.get("negatives", {}).get("first_stage", "")
+    if first_stage and "first_stage" in inputs and str(inputs["first_stage"]) != first_stage:
+        raise CitewellError(
+            f"the recipe {name!r} re-ranks {first_stage}, but the inputs have candidates of {inputs['first_stage']};"
+            f" make them with --recipe {name.partition('@')[0]}"
+        )
+    if int(inputs.get("context_characters", 0)) != recipe.get("inputs", {}).get("context_characters", 0):
+        raise CitewellError(f"the recipe {name!r} reads contexts of another length; make inputs with that recipe")
 
 
 def label(name: str) -> str:

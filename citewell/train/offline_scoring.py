@@ -40,13 +40,20 @@ NO_PAPER = -1
 
 
 def collect_inputs(
-    evaluation: Evaluation, first: Pipeline, depth: int, shape: Shape, base: Path, progress: Progress = SILENT
+    evaluation: Evaluation,
+    first: Pipeline,
+    depth: int,
+    shape: Shape,
+    base: Path,
+    progress: Progress = SILENT,
+    inputs: Inputs | None = None,
 ) -> Arrays:
     """The arrays: queries, the papers that are candidates of any query, and the candidates of each.
 
     If the evaluation is lenient, the relevant papers that the first stage missed follow its `depth` candidates.
     """
-    tensors = TensorInputs(shape, TokenReader(tokenizer(base), Inputs()))
+    inputs = inputs or Inputs()
+    tensors = TensorInputs(shape, TokenReader(tokenizer(base), inputs))
     queries = sorted(evaluation.queries(), key=lambda judged: judged.date)
     candidates_by_name: dict[str, Candidate] = {}
     numbers: dict[str, int] = {}
@@ -74,6 +81,8 @@ def collect_inputs(
         "papers": np.array(list(candidates_by_name)),
         "rows": rows,
         "depth": np.array(depth, np.int32),
+        "first_stage": np.array(first.name),
+        "context_characters": np.array(inputs.context_characters, np.int32),
         "cited": cited,
         "gap": np.array([gap for _, gap in contexts], np.int32),
         "authors": tensors.authors(list(candidates_by_name.values())).astype(np.int32),
@@ -132,12 +141,12 @@ def main() -> None:
 @click.option("--split", default="test", show_default=True)
 @click.option("--sample", type=int, help="Number of queries, sampled at random.")
 @click.option("--seed", default=0, show_default=True)
-@click.option("--first-stage", default="bm25", show_default=True, help="The pipeline that retrieves the candidates.")
+@click.option("--first-stage", help="The pipeline that retrieves the candidates; default: that of the recipe.")
 @click.option("--depth", default=1000, show_default=True)
 @click.option("--lenient", is_flag=True, help="Also score the relevant papers that the first stage missed.")
 @click.option("--encoder", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The base of the models.")
 def make_command(folder: Path, inputs: Path, recipe: str, split: str, sample: int | None, seed: int, **options: Any) -> None:
-    """Write the inputs for the queries of the set in FOLDER."""
+    """Write the inputs for the queries of the set in FOLDER. Contexts are cut as the recipe says, for the first stage too."""
     from citewell.train.from_sets import base_folder
     from citewell.train.recipe import PackRecipe, load_recipe
     from citewell.train.training import train_missing
@@ -148,15 +157,22 @@ def make_command(folder: Path, inputs: Path, recipe: str, split: str, sample: in
             f"the recipe {recipe!r} is not for an enhanced-context model; name one that begins with 'medic-text'"
         )
     shape = Shape(**{**chosen.shape, "kernels": tuple(chosen.shape.get("kernels", Shape.kernels))})
-    evaluation = Evaluation(folder, "local", split, sample, seed, lenient=options["lenient"], train=train_missing)
+    read = Inputs(**chosen.inputs)
+    evaluation = Evaluation(
+        *(folder, "local", split, sample, seed),
+        lenient=options["lenient"],
+        train=train_missing,
+        context_characters=read.context_characters,
+    )
     save(
         collect_inputs(
             evaluation,
-            pipeline(options["first_stage"]),
+            pipeline(options["first_stage"] or chosen.negatives.get("first_stage") or "bm25"),
             options["depth"],
             shape,
             base_folder(chosen, options["encoder"]),
             Announced(),
+            read,
         ),
         inputs,
     )

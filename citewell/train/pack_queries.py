@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from citewell.train.batches import Texts
 from citewell.train.packs import SPLITS, TASKS, Arrays
 
 FOREVER = 9999
@@ -37,13 +36,12 @@ class Group:
 class PackQueries:
     """Queries, and which papers are relevant, may be relevant, or are not."""
 
-    def __init__(self, arrays: Arrays, texts: Texts) -> None:
+    def __init__(self, arrays: Arrays, device: torch.device) -> None:
         def tensor(name: str) -> Tensor:
-            return torch.from_numpy(arrays[name].astype("int64")).to(texts.device)
+            return torch.from_numpy(arrays[name].astype("int64")).to(device)
 
         self._arrays = arrays
-        self._texts = texts
-        self.device = texts.device
+        self.device = device
         self._relevant_at, self._relevant = tensor("question_wanted_at"), tensor("question_wanted")
         counts = self._relevant_at[1:] - self._relevant_at[:-1]
         owners = torch.repeat_interleave(torch.arange(len(counts), device=self.device), counts)

@@ -79,6 +79,9 @@ def pack(sources: Sequence[Source], reader: TokenReader, inputs: Inputs) -> Arra
     return {
         **texts.arrays(),
         "special": np.array(reader.special[:3], np.int32),
+        "context_characters": np.array(inputs.context_characters, np.int32),
+        "context_mark": np.array(reader.context_mark, np.int32),
+        "context_mark_name": np.array(inputs.context_mark),
         "prefixes": np.array(prefixes, np.int32),
         "sets": np.array([source.name for source in sources]),
         "train_until": np.array([source.train_until for source in sources], np.int32),
@@ -132,7 +135,9 @@ def _add_query(
         "task": TASKS.index(task),
         "set": place,
         "split": SPLITS.index(split),
-        "context": texts.row(query.context, inputs.context if task == "local" else inputs.topic),
+        "context": texts.row(inputs.gap_text(query.context), inputs.context)
+        if task == "local"
+        else texts.row(query.context, inputs.topic),
         "title": texts.row(query.title, inputs.paper),
         "abstract": texts.row(query.abstract, inputs.paper),
         "citing": first + citing if citing >= 0 else -1,

@@ -2,12 +2,14 @@
 
 A triplet is a query, a positive and a negative. A quadruplet has two positives: both must be nearer to the query than the
 negative, and nearer to each other than to the negative, each by a margin. Negatives come from three pools: papers that the
-citing paper cites in other paragraphs, papers that it cites elsewhere, and papers cited by those that its paragraphs cite. Only
-the last layers are tuned. ``python -m citewell.train.paragraph PACK BASE RECIPE OUT``.
+citing paper cites in other paragraphs, papers that it cites elsewhere, and papers cited by those that its paragraphs cite. A
+baseline is tuned on the same citations without topic sentences (`Hyperparameters.queries_are`). Only the last layers are tuned.
+``python -m citewell.train.paragraph PACK BASE RECIPE OUT``.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,19 +22,22 @@ from torch import Tensor
 from torch.nn import functional
 
 from citewell.errors import CitewellError
+from citewell.models import weights
 from citewell.models.inputs import Inputs
 from citewell.progress import SILENT, Progress
 from citewell.train import encoder
-from citewell.train.bert import WEIGHTS, Bert, write_bert
+from citewell.train.bert import WEIGHTS, Bert, first_vector, mean_vector, write_bert
 from citewell.train.card import write_record
 from citewell.train.checkpoints import BestWeights, Checkpoint, training_fingerprint
 from citewell.train.encoder import CHECKPOINT, choose_device, parse_section
 from citewell.train.lists import ranking_measures
 from citewell.train.packs import TASKS, Arrays, load
-from citewell.train.recipe_files import content
+from citewell.train.recipe_files import load as load_recipe
 from citewell.train.steps import Steps
 
 LOSSES = ("triplet", "quadruplet")
+POOLING = {"mean": mean_vector, "first token": first_vector}
+QUERIES = ("paragraphs", "papers")
 export = encoder.export
 
 
@@ -41,6 +46,11 @@ class Hyperparameters:
     """The settings of a recipe."""
 
     loss: str = "quadruplet"
+    queries_are: str = "paragraphs"
+    """``paragraphs``: topic sentences with their papers. ``papers``: titles and abstracts alone; whatever their paragraphs cite
+    is positive, and any other paper that they do not cite is negative."""
+    pooling: str = "mean"
+    """The vector of a text: the ``mean`` of its tokens, or that of its ``first token``."""
     epochs: float = 5.0
     queries: int = 16
     """Queries per step."""
@@ -93,9 +103,14 @@ class NegativePools:
         }
         self._paragraphs: dict[int, set[int]] = {}
         for query in np.flatnonzero(arrays["question_task"] == TASKS.index("paragraph")).tolist():
-            self._paragraphs.setdefault(int(self._citing[query]), set()).update(self.relevant(query))
+            self._paragraphs.setdefault(int(self._citing[query]), set()).update(self._cited_in(query))
 
     def relevant(self, query: int) -> list[int]:
+        """The positives of a query."""
+        return self._cited_in(query)
+
+    def _cited_in(self, query: int) -> list[int]:
+        """The papers that a paragraph cites."""
         papers: list[int] = self._relevant[self._relevant_at[query] : self._relevant_at[query + 1]].tolist()
         return papers
 
@@ -114,7 +129,7 @@ class NegativePools:
         """Negatives from each pool; other visible papers replace those that a pool lacks."""
         pools = self.pools_of(query)
         negatives = [paper for pool, size in zip(pools, sizes, strict=True) for paper in _some(pool, size, random)]
-        excluded = {*negatives, *self.relevant(query), int(self._citing[query])}
+        excluded = {*negatives, *self._excluded(query)}
         everything = self._papers[int(self._question_set[query])]
         for _ in range(100 * sum(sizes)):
             if len(negatives) == sum(sizes):
@@ -126,12 +141,31 @@ class NegativePools:
         # In a set with very few earlier papers, some occur twice.
         return [negatives[at % len(negatives)] for at in range(sum(sizes))] if negatives else []
 
+    def _excluded(self, query: int) -> set[int]:
+        return {*self.relevant(query), int(self._citing[query])}
+
     def _visible(self, paper: int, query: int) -> bool:
         return bool(0 < self._date[paper] <= self._query_date[query])
 
     def _cited_by(self, paper: int) -> set[int]:
         first, last = np.searchsorted(self._cites, [paper << 32, (paper + 1) << 32])
         return set((self._cites[first:last] & 0xFFFFFFFF).tolist())
+
+
+class UncitedPool(NegativePools):
+    """The negatives of papers as queries: all that they do not cite. Their positives are what any of their paragraphs cites."""
+
+    def relevant(self, query: int) -> list[int]:
+        citing = int(self._citing[query])
+        if citing < 0:
+            return super().relevant(query)
+        return sorted(paper for paper in self._paragraphs[citing] if self._visible(paper, query))
+
+    def pools_of(self, query: int) -> list[list[int]]:
+        return [[], [], []]
+
+    def _excluded(self, query: int) -> set[int]:
+        return {*super()._excluded(query), *self._cited_by(int(self._citing[query]))}
 
 
 def _some(pool: Sequence[int], size: int, random: np.random.Generator) -> list[int]:
@@ -143,22 +177,35 @@ class Training:
     """Samples queries with positives and negatives, and measures on dev."""
 
     def __init__(self, arrays: Arrays, base: Path, numbers: Hyperparameters, inputs: Inputs, device: torch.device) -> None:
-        if numbers.loss not in LOSSES:
-            raise CitewellError(f"there is no loss {numbers.loss!r}; there are {', '.join(LOSSES)}")
+        for what, given, known in (
+            ("loss", numbers.loss, LOSSES),
+            ("pooling", numbers.pooling, POOLING),
+            ("kind of queries", numbers.queries_are, QUERIES),
+        ):
+            if given not in known:
+                raise CitewellError(f"there is no {what} {given!r}; there are {', '.join(known)}")
         settings = encoder.Hyperparameters(dropout=numbers.dropout, seed=numbers.seed, dev_sample=numbers.dev_sample)
-        self.encoder = encoder.Training(arrays, base, settings, inputs, device)
+        self.encoder = encoder.Training(arrays, base, settings, inputs, device, POOLING[numbers.pooling])
         self.arrays, self.numbers, self.model = arrays, numbers, self.encoder.model
-        self.pools, self.best = NegativePools(arrays), BestWeights(self.model)
+        self.pools: NegativePools = (NegativePools if self._paragraphs else UncitedPool)(arrays)
+        self.best = BestWeights(self.model)
         self._random = np.random.default_rng(numbers.seed)
         needed = 2 if numbers.loss == "quadruplet" else 1
         paragraph = TASKS.index("paragraph")
         groups = [group.queries for group in self.encoder.groups if group.task == paragraph and not group.sentences]
         queries = torch.cat(groups).tolist() if groups else []
+        if not self._paragraphs:  # one query for each paper
+            citing = arrays["question_citing"]
+            queries = list({int(citing[query]) if citing[query] >= 0 else ~query: query for query in queries}.values())
         self.queries = [query for query in queries if len(self.pools.relevant(query)) >= needed]
         if not self.queries:
             raise CitewellError(f"the sets have no paragraph of the train years that cites {needed} papers; name others")
         for layer in (self.model.embeddings, *self.model.layers[: len(self.model.layers) - numbers.layers]):
             layer.requires_grad_(False)
+
+    @property
+    def _paragraphs(self) -> bool:
+        return self.numbers.queries_are == "paragraphs"
 
     @property
     def steps(self) -> int:
@@ -177,7 +224,7 @@ class Training:
         queries, positives, negatives = self.sample()
         papers = torch.cat([positives, negatives], dim=1)
         years = self.encoder.pack_queries.year[queries].repeat_interleave(papers.shape[1])
-        query = self.encoder.encode(self.encoder.texts.queries(queries))[:, None]
+        query = self.encoder.encode(self.encoder.texts.queries(queries, self._paragraphs))[:, None]
         vectors = self.encoder.encode(self.encoder.texts.papers(papers.flatten(), years)).view(*papers.shape, -1)
         first, others = vectors[:, :1], vectors[:, positives.shape[1] :]
         margin = self.numbers.margin
@@ -234,9 +281,12 @@ def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: st
     )
     training.best.load_best()
     write_bert(training.model, out)
+    if numbers.pooling == "first token":
+        (out / weights.POOLING).parent.mkdir(exist_ok=True)
+        (out / weights.POOLING).write_text(json.dumps({"pooling_mode_cls_token": True}) + "\n", encoding="utf-8")
     write_record(out, inputs, recipe, training.arrays, base)
     return training.model
 
 
 if __name__ == "__main__":
-    fit(Path(sys.argv[1]), Path(sys.argv[2]), content(Path(sys.argv[3])), Path(sys.argv[4]))
+    fit(Path(sys.argv[1]), Path(sys.argv[2]), load_recipe(sys.argv[3]), Path(sys.argv[4]))

@@ -20,7 +20,7 @@ import numpy as np
 
 from citewell.errors import CitewellError
 from citewell.evaluate.by_date import runners_by_date
-from citewell.evaluate.queries import JudgedQuery
+from citewell.evaluate.queries import JudgedQuery, shortened
 from citewell.evaluate.runner import Runner
 from citewell.evaluate.set_libraries import SetLibraries, safe_name
 from citewell.evaluate.sets import DataSet, Split
@@ -51,6 +51,7 @@ def prefilter(
     sample: int = 0,
     kept: int = 0,
     seed: int = 0,
+    context_characters: int = 0,
     progress: Progress = SILENT,
     dev_sample: int = 0,
 ) -> Path:
@@ -59,7 +60,8 @@ def prefilter(
     `sample` and `dev_sample` limit the train and dev queries of each set; 0: all.
 
     Of each train list, `kept` papers drawn at random are written, relevant ones always: enough to say whether the first stage
-    retrieved them, and to draw negatives. Lists of other tasks in the file are kept.
+    retrieved them, and to draw negatives. Lists of other tasks in the file are kept. `context_characters` is how much of a
+    context queries have on either side of the citation; 0: all.
     """
     arrays, chosen = load(pack), pipeline(system)
     parts = sidecar_path(pack, system).with_suffix(".parts")
@@ -69,7 +71,12 @@ def prefilter(
         dataset = DataSet.open(folder)
         source = read_source(folder, [task])
         queries = _pack_queries(arrays, source, task, {"train": sample, "dev": dev_sample}, seed)
-        wanted = _Lists(chosen, depth, kept, _numbers(arrays, source), arrays["paper_date"])
+        if context_characters:
+            queries = {
+                split: [each._replace(judged=shortened(each.judged, context_characters)) for each in of_split]
+                for split, of_split in queries.items()
+            }
+        wanted = _Lists(chosen, depth, kept, _numbers(arrays, source), arrays["paper_date"], context_characters)
         files += _set_files(dataset, wanted, queries, parts / _key(arrays, dataset, task, wanted), progress)
     return _merge(files, sidecar_path(pack, system), pack_fingerprint(arrays))
 
@@ -83,6 +90,7 @@ class _Lists(NamedTuple):
     numbers: dict[str, int]
     dates: IntArray
     """The dates of the papers of the pack."""
+    context_characters: int
 
 
 def _set_files(
@@ -174,6 +182,7 @@ def _numbers(arrays: Arrays, source: Source) -> dict[str, int]:
 def _key(arrays: Arrays, dataset: DataSet, task: str, wanted: _Lists) -> str:
     """Identifies everything that determines the lists."""
     origin = f"{pack_fingerprint(arrays)} {dataset.digest(False)} {wanted.first_stage.stages!r} {wanted.depth} {wanted.kept}"
+    origin += f" {wanted.context_characters}" if wanted.context_characters else ""
     return f"{safe_name(dataset.name)}-{task}-{blake2b(origin.encode(), digest_size=8).hexdigest()}"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +51,8 @@ class PackRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pairs: Pairs
     numbers: dict[str, Any]
     """Batches, learning rates and mined negatives: `citewell.train.encoder.Hyperparameters`."""
-    inputs: dict[str, int] = {}
-    """Token budgets: `citewell.models.inputs.Inputs`; none: those of the given encoder."""
+    inputs: dict[str, Any] = {}
+    """Token budgets and layout: `citewell.models.inputs.Inputs`; none: those of the given encoder."""
     base: str = ""
     """The initial weights: ``minilm``, or a folder; none: those of the given encoder."""
     static: dict[str, Any] = {}
@@ -230,14 +229,11 @@ def recipes() -> list[str]:
 def load_recipe(name: str) -> Recipe:
     """The recipe called `name`, or in the TOML file with this path."""
     if name.endswith(".toml"):
-        return _read(Path(name), Path(name).stem)
+        return _read(name, Path(name).stem)
     if name in _RENAMED:
         print(f"The recipe {name!r} is now called {_RENAMED[name]!r}.", file=sys.stderr)
         name = _RENAMED[name]
-    if name not in recipes():
-        known = ", ".join(recipes())
-        raise CitewellError(f"there is no recipe {name!r}; choose one of {known}, or name a TOML file of your own")
-    return _read(recipe_files.folder().joinpath(f"{name}.toml"), name)
+    return _read(name, name)
 
 
 def library_recipe(name: str) -> LibraryRecipe:
@@ -248,9 +244,9 @@ def library_recipe(name: str) -> LibraryRecipe:
     return recipe
 
 
-def _read(path: Traversable, name: str) -> Recipe:
+def _read(path: str, name: str) -> Recipe:
     try:
-        content = recipe_files.content(path)
+        content = recipe_files.load(path)
         content["kind"] = _RENAMED.get(content.get("kind", ""), content.get("kind", ""))
         shape: type[Recipe] = _SHAPES.get(content["kind"], LibraryRecipe)
         return msgspec.convert({**content, "name": name}, shape)

@@ -54,9 +54,19 @@ def make_sidecars(
         dev_sample = _LISTED * int(numbers.get("dev_queries", 0))
         kept = int(negatives.get("kept", 0))
         task = numbers.get("task", "local")
-        paths.append(
-            prefilter.prefilter(pack, sets, task, first_stage, depth, sample, kept, progress=progress, dev_sample=dev_sample)
+        lists = prefilter.prefilter(
+            pack,
+            sets,
+            task,
+            first_stage,
+            depth,
+            sample,
+            kept,
+            context_characters=int(recipe.get("inputs", {}).get("context_characters", 0)),
+            progress=progress,
+            dev_sample=dev_sample,
         )
+        paths.append(lists)
     return paths
 
 

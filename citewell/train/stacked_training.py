@@ -19,7 +19,7 @@ from citewell.errors import CitewellError
 from citewell.models.enhanced_context import Shape
 from citewell.models.inputs import Inputs
 from citewell.progress import SILENT, Progress
-from citewell.train.batches import Texts
+from citewell.train.batches import check_layout
 from citewell.train.card import write_record
 from citewell.train.checkpoints import Checkpoint, training_fingerprint
 from citewell.train.encoder import CHECKPOINT, choose_device, parse_section
@@ -82,7 +82,7 @@ class StackedTraining:
         self.arrays, self.model, self.members, self._device = arrays, model, members, device
         self._numbers = members[0].numbers
         self._reader = PackReader(arrays, bibliography, model.shapes[0], device)
-        self.pack_queries = PackQueries(arrays, Texts(arrays, Inputs(), device))
+        self.pack_queries = PackQueries(arrays, device)
         self._values = [-1.0] * len(members)
         self._best: dict[str, Tensor] = {}
         self._pairs, self._dev, self._samplers = [], [], []
@@ -190,6 +190,8 @@ def fit(
     if chosen.type == "cuda":
         torch.set_float32_matmul_precision("high")
     arrays = load(pack)
+    for recipe in recipes:
+        check_layout(arrays, Inputs(**recipe.get("inputs", {})))
     numbers = [parse_section(Hyperparameters, recipe, "numbers") for recipe in recipes]
     if len({replace(each, margin=0.0, seed=0) for each in numbers}) != 1:
         raise CitewellError("recipes of one stack may differ in [numbers] in nothing but margin and seed; train others apart")

@@ -161,7 +161,11 @@ def test_without_a_library_the_error_says_how_to_get_one(tmp_path: Path) -> None
 def test_every_pipeline_of_the_list_works(library: Path) -> None:
     listed = json.loads(citewell("pipelines", "--json", library=library).stdout)
     assert {"bm25", "bm25-contexts", "bm25-citing", "fast", "best"} <= {each["name"] for each in listed}
+    of_families = {each["family"]: each["name"] for each in listed if "family" in each}
+    assert len(of_families) == 2 and "textenh-negatives-cited-strict-after-dense" in {each["name"] for each in listed}
     for each in listed:
+        if "family" in each and each["name"] != of_families[each["family"]]:
+            continue  # one of each is enough
         command = ("suggest", "--title", "citation recommendation", "--pipeline", each["name"], "--json")
         done = citewell(*command, library=library, check=False)
         if done.returncode:
@@ -176,6 +180,12 @@ def test_every_pipeline_of_the_list_works(library: Path) -> None:
         else:
             without = ("bm25-cited", "same-authors", "references-of-same-authors")
             assert bool(result["suggestions"]) != (each["name"] in without), each["name"]
+
+
+def test_pipelines_that_differ_in_a_few_choices_take_few_lines(library: Path) -> None:
+    lines = citewell("pipelines", library=library).stdout.splitlines()
+    assert "textcon (medic-textcon) and 65 like it, each with a recipe of its own:" in lines
+    assert "  paragraph-(triplet|quadruplet|related-work)[-cls]" in lines and len(lines) < 90
 
 
 def test_the_page_of_commands_is_current() -> None:

@@ -19,6 +19,7 @@ from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.files import Files, write_report
 from citewell.evaluate.report import Report
 from citewell.fuse.reciprocal_rank import ReciprocalRank
+from citewell.papers import TARGET_MARK
 from citewell.pipeline.registry import pipeline
 from citewell.ranking.request import Request
 from citewell.rerank.base import TopReranker
@@ -181,6 +182,17 @@ def test_found_by_leaves_out_what_a_first_stage_misses(odd: Path) -> None:
     assert asked - left == set(missed)
     assert found.experiment.skipped == everything.experiment.skipped + len(missed)
     assert found.as_json()["found_by"] == "bm25" and "ONLY QUERIES whose relevant paper bm25 retrieves" in found.heading()
+
+
+def test_contexts_can_be_cut(odd: Path) -> None:
+    whole, cut = Evaluation(odd, "local").queries(), Evaluation(odd, "local", context_characters=12).queries()
+    assert [judged.id for judged in whole] == [judged.id for judged in cut]
+    assert all(max(map(len, judged.query.context.split(TARGET_MARK))) <= 12 for judged in cut)
+    assert any(len(one.query.context) > len(other.query.context) for one, other in zip(whole, cut, strict=True))
+    report = Evaluation(odd, "local", context_characters=12).report(["bm25"])
+    assert report.as_json()["context_characters"] == 12 and "CONTEXTS of at most 12 characters" in report.heading()
+    with pytest.raises(CitewellError, match="local task, not with global"):
+        Evaluation(odd, "global", context_characters=12)
 
 
 def test_with_bibliography_queries_know_the_other_references_and_never_the_relevant_ones(folder: Path) -> None:

@@ -55,8 +55,27 @@ def test_a_row_that_names_a_model_says_whose_weights_it_runs_with(name: str) -> 
         for row in table.rows:
             if row.pipeline in definitions() and NAMED.search(row.method.replace("TextBib", "")):
                 assert weights(row), (table.name, row.method, row.pipeline)
-    (row,) = [row for row in studies.load("medic2023").tables[3].rows if row.method.startswith("SPECTER")]
+    (table,) = [table for table in studies.load("medic2023").tables if table.name == "Table 5.3"]
+    (row,) = [row for row in table.rows if row.method.startswith("SPECTER")]
     assert weights(row) == ["minilm"] and _described(row) == "dense-context-abstract (weights: minilm)"
+
+
+def test_the_rows_of_medic_are_the_pipelines_that_they_say() -> None:
+    """The variant, the negatives, the regime, the first stage and the length of contexts are in the names of both."""
+    for table in studies.load("medic2023").tables:
+        assert all(row.pipeline in definitions() for row in table.rows if row.pipeline), table.name
+        for row in table.rows:
+            if not row.method.startswith("Text"):
+                continue
+            variant, *choices = row.method.split(", ")
+            strict = "strict" in choices or table.name.startswith("Table 5.6")
+            chosen = {"standard", "strict", "random"}
+            negatives = "".join(
+                f"-negatives-{choice.replace(' neighbors', '').replace(' ', '-')}" for choice in choices if choice not in chosen
+            )
+            expected = f"{variant.lower()}{negatives}{'-strict' if strict else ''}"
+            expected += "-after-dense" if "SPECTER" in table.name else "-context-200" if table.context_characters == 200 else ""
+            assert row.pipeline == expected, (table.name, row.method)
 
 
 def test_percentages_are_next_to_percentages() -> None:
@@ -94,6 +113,8 @@ def test_the_settings_and_rules_of_a_table_apply(tmp_path: Path) -> None:
     folder = small_set().write(tmp_path / "set")
     done = CliRunner().invoke(command, ["medic2023", str(folder), "--sample", "20", "--json"], catch_exceptions=False)
     tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}
-    assert tables["Table 4.2"]["lenient"] is True and tables["Table 5.1"]["split"] == "dev"
+    shorter = tables["Table 4.2, 200 characters"]
+    assert shorter["lenient"] is True and shorter["context_characters"] == 200 and tables["Table 5.1"]["split"] == "dev"
+    assert tables["Table 5.4, after SPECTER"]["found_by"] == "dense-context-abstract"
     tried = [row["ours"]["small"]["R@1000"] for row in tables["Table 5.1"]["rows"]]
     assert len(tried) == 10 and all(math.isfinite(value) for value in tried)

@@ -28,6 +28,14 @@ def test_a_vector_depends_little_on_its_batch() -> None:
         assert together[at] @ model.encode([text])[0] > 0.9
 
 
+def test_only_as_many_tokens_are_read_as_asked_for() -> None:
+    model, start = encoder.load("minilm"), "the counting of boats " * 80  # more than 256 tokens, fewer than 512
+    assert isinstance(model, encoder.Encoder)
+    for tokens, same in ((256, True), (512, False)):
+        boats, rice = model.encode([start + "in a harbour"], tokens)[0], model.encode([start + "cooking rice " * 20], tokens)[0]
+        assert (boats @ rice > 0.9999) == same
+
+
 def test_no_texts_give_no_vectors() -> None:
     assert len(encoder.load("minilm").encode([])) == 0
 

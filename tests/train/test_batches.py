@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from citewell.errors import CitewellError
 from citewell.models.inputs import Inputs, PaperText, TokenReader
+from citewell.papers import Query
 from tests.evaluate.small_set import small_set
 
 torch = pytest.importorskip("torch")
@@ -85,11 +87,22 @@ def row_tokens(tokens, row: int) -> list[int]:  # type: ignore[no-untyped-def]
     return ids
 
 
-def test_query_tokens_equal_those_of_the_token_reader(source, reader: TokenReader) -> None:  # type: ignore[no-untyped-def]
+LAYOUTS = {
+    "context first": INPUTS,
+    "context last": replace(INPUTS, query=60, context_last=True),
+    "mark before the context": replace(INPUTS, query=44, context_last=True, context_mark="[unused1]"),
+    "short contexts": replace(INPUTS, context_characters=30),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_query_tokens_equal_those_of_the_token_reader(source, reader: TokenReader, layout: str) -> None:  # type: ignore[no-untyped-def]
     from citewell.train.batches import Texts
     from citewell.train.packing import pack
 
-    texts = Texts(pack([source], reader, INPUTS), INPUTS, torch.device("cpu"))
+    inputs = LAYOUTS[layout]
+    reader = TokenReader(reader._tokenizer, inputs)
+    texts = Texts(pack([source], reader, inputs), inputs, torch.device("cpu"))
     judged_queries = [
         judged
         for by_task in source.queries.values()
@@ -102,6 +115,31 @@ def test_query_tokens_equal_those_of_the_token_reader(source, reader: TokenReade
     tokens = texts.queries(torch.arange(len(judged_queries)))
     for row, judged in enumerate(judged_queries):
         assert row_tokens(tokens, row) == reader.query(judged.query)
+    without = texts.queries(torch.arange(len(judged_queries)), contexts=False)
+    for row, judged in enumerate(judged_queries):
+        assert row_tokens(without, row) == reader.query(replace(judged.query, context=""))
+
+
+def test_a_context_that_is_last_is_never_cut_by_the_abstract(reader: TokenReader) -> None:
+    inputs = replace(INPUTS, context_last=True, context_mark="[unused1]")
+    marked = TokenReader(reader._tokenizer, inputs)
+    tokens = marked.query(Query("paragraph", "Ferries", LONG, "The pilot waits."))
+    (topic,), (title,) = marked.tokens(["The pilot waits."]), marked.tokens(["Ferries"])
+    mark = marked._tokenizer.token_to_id("[unused1]")
+    assert tokens[: len(title) + 2] == [marked.cls, *title, marked.sep] and len(tokens) <= inputs.query
+    assert tokens[-len(topic) - 2 :] == [mark, *topic, marked.sep]
+    with pytest.raises(CitewellError, match=r"no token '\[TS\]'"):
+        TokenReader(reader._tokenizer, replace(inputs, context_mark="[TS]"))
+
+
+def test_a_pack_for_another_layout_is_refused(source, reader: TokenReader) -> None:  # type: ignore[no-untyped-def]
+    from citewell.train.batches import Texts
+    from citewell.train.packing import pack
+
+    arrays = pack([source], reader, INPUTS)
+    for changed in ({"context_characters": 200}, {"context_last": True, "context_mark": "[unused1]"}):
+        with pytest.raises(CitewellError, match="pack again with this recipe"):
+            Texts(arrays, replace(INPUTS, **changed), torch.device("cpu"))
 
 
 @pytest.mark.parametrize("before", [0, 2017, 2018, 2019])

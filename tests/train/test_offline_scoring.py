@@ -15,6 +15,7 @@ from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.trec import read_run
 from citewell.models.enhanced_context import Shape
+from citewell.models.inputs import Inputs
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import pipeline
 from citewell.rerank.enhanced_context import EnhancedContext
@@ -28,7 +29,7 @@ SIZES = {"vocabulary": 30522, "words": 12, "hidden": 8, "context": 14, "text": 2
 OTHER_SIZES = {"channels": 4, "years": 2}
 
 
-def trained(variant: str, models: Path, base: Path) -> Path:
+def trained(variant: str, models: Path, base: Path, inputs: Inputs) -> Path:
     """Weights as training writes them, and the served model called `variant`."""
     from citewell.train.enhanced_context import export
     from citewell.train.enhanced_context import save as save_weights
@@ -38,20 +39,24 @@ def trained(variant: str, models: Path, base: Path) -> Path:
     weights = models / f"{variant}-weights"
     save_weights(Network(Shape(variant, **SIZES, **OTHER_SIZES)), weights)
     shutil.copyfile(base / "tokenizer.json", weights / "tokenizer.json")
+    inputs.write(weights)
     export(weights, models / variant)
     return weights
 
 
-@pytest.mark.parametrize("variant", ["textcon", "textbibenh-ws"])
+@pytest.mark.parametrize(("variant", "characters"), [("textcon", 0), ("textbibenh-ws", 15)])
 def test_offline_scores_equal_those_of_the_served_model(
-    variant: str, models: Path, base: Path, set_folder: Path, tmp_path: Path
+    variant: str, characters: int, models: Path, base: Path, set_folder: Path, tmp_path: Path
 ) -> None:
     from citewell.train.score_offline import load_network, score
 
-    weights = trained(variant, models, base)
+    read = Inputs(context_characters=characters)
+    weights = trained(variant, models, base, read)
     evaluation = Evaluation(set_folder, "local", "test", sample=8)
     first = pipeline("bm25")
-    inputs = offline_scoring.collect_inputs(evaluation, first, 1000, Shape("textbibenh-ws", **SIZES, **OTHER_SIZES), base)
+    shape = Shape("textbibenh-ws", **SIZES, **OTHER_SIZES)
+    inputs = offline_scoring.collect_inputs(evaluation, first, 1000, shape, base, inputs=read)
+    assert (np.diff(inputs["context_at"]).max() < SIZES["context"]) == bool(characters)
     save(inputs, tmp_path / "inputs.npz")
     save(
         score(load(tmp_path / "inputs.npz"), load_network(weights, torch.device("cpu")), torch.device("cpu")),
@@ -131,3 +136,7 @@ variant = "textenh"
     assert grid.train_and_score([tiny], packed, base, [inputs], tmp_path / "out") == [], "finished models are skipped"
     with pytest.raises(CitewellError, match=r"unknown setting 'hidden_size' in \[shape\]"):
         grid.train_and_score([str(tmp_path / "broken.toml")], packed, base, [inputs], tmp_path / "out", "cpu")
+    with pytest.raises(CitewellError, match="re-ranks dense-context-abstract, but the inputs have candidates of bm25"):
+        grid.train_and_score(["medic-textenh-after-dense"], packed, base, [inputs], tmp_path / "out", "cpu")
+    with pytest.raises(CitewellError, match="reads contexts of another length"):
+        grid.train_and_score(["medic-textenh-context-200"], packed, base, [inputs], tmp_path / "out", "cpu")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -131,3 +132,61 @@ def test_the_paragraph_model_is_served_as_an_encoder(
     encoder = load("paragraph-quadruplet")
     assert isinstance(encoder, PairEncoder)
     assert encoder.query(Query("paragraph", "Ferries", "in fog", "Ferries are late.")).shape == (32,)
+
+
+def test_papers_as_queries_learn_what_their_paragraphs_cite(packed: Path, base: Path, recipe: dict[str, Any]) -> None:
+    from citewell.train.packs import load
+    from citewell.train.paragraph import Hyperparameters, Training
+
+    numbers = Hyperparameters(**recipe["numbers"], loss="triplet", queries_are="papers")
+    training = Training(load(packed), base, numbers, Inputs(**recipe["inputs"]), torch.device("cpu"))
+    arrays = training.arrays
+    citing = [int(arrays["question_citing"][query]) for query in training.queries]
+    assert len(set(citing)) == len(citing) > 3, "one query for each paper"
+    cites = {(int(key) >> 32, int(key) & 0xFFFFFFFF) for key in arrays["cites"]}
+    queries, positives, negatives = training.sample()
+    for query, positive, others in zip(queries.tolist(), positives.tolist(), negatives.tolist(), strict=True):
+        paper = int(arrays["question_citing"][query])
+        assert all((paper, each) in cites for each in positive)
+        assert not any((paper, each) in cites or each == paper for each in others) and len(others) == 10
+        assert all(0 < arrays["paper_date"][each] <= arrays["question_date"][query] for each in others)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "first token"])
+def test_vectors_are_served_as_they_are_trained(
+    set_folder: Path, base: Path, recipe: dict[str, Any], models: Path, tmp_path: Path, pooling: str
+) -> None:
+    pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
+    from citewell.models.encoder import PairEncoder, load
+    from citewell.models.inputs import PaperText
+    from citewell.train.from_sets import load_or_pack
+    from citewell.train.packs import TASKS
+    from citewell.train.packs import load as load_pack
+    from citewell.train.pairs import read_source
+    from citewell.train.paragraph import Hyperparameters, Training, export, fit
+    from citewell.train.recipe import PackRecipe
+
+    recipe["inputs"] |= {"query": 90, "context_last": True, "context_mark": "[unused1]"}
+    recipe["numbers"] |= {"epochs": 0.5, "pooling": pooling}
+    chosen = msgspec.convert({**recipe, "base": str(base), "name": "mine"}, PackRecipe)
+    pack = load_or_pack(tmp_path / "pack.npz", chosen, [set_folder])
+    fit(pack, base, recipe, tmp_path / "weights", "cpu")
+    export(tmp_path / "weights", models / "mine")
+    served = load("mine")
+    assert isinstance(served, PairEncoder)
+    numbers, inputs = Hyperparameters(**recipe["numbers"]), Inputs(**recipe["inputs"])
+    training = Training(load_pack(pack), tmp_path / "weights", numbers, inputs, torch.device("cpu"))
+    source = read_source(set_folder, recipe["pairs"]["tasks"])
+    judged = source.queries["train"]["paragraph"]
+    rows = np.flatnonzero(
+        (training.arrays["question_task"] == TASKS.index("paragraph")) & (training.arrays["question_split"] == 0)
+    )
+    trained = training.encoder.query_vectors(torch.from_numpy(rows)).numpy()
+    vectors = np.array([served.query(each.query) for each in judged])
+    assert len(rows) == len(judged) > 5 and ((vectors * trained).sum(1) > 0.98).all()
+    papers = [PaperText(paper.title, paper.abstract) for paper in source.papers[:9]]
+    own = training.encoder.paper_vectors(torch.arange(9), 0).numpy()
+    assert ((served.papers(papers) * own).sum(1) > 0.98).all()
+    other = Hyperparameters(**{**recipe["numbers"], "pooling": "mean" if pooling == "first token" else "first token"})
+    unlike = Training(load_pack(pack), tmp_path / "weights", other, inputs, torch.device("cpu")).encoder
+    assert ((vectors * unlike.query_vectors(torch.from_numpy(rows)).numpy()).sum(1) < 0.9).all()

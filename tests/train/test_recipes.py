@@ -17,9 +17,10 @@ from click.testing import CliRunner, Result
 from citewell.cli.main import cli
 from citewell.errors import CitewellError
 from citewell.library import Library
-from citewell.models.inputs import Inputs
+from citewell.models.inputs import LAYOUT, Inputs
 from citewell.train.from_evidence import KINDS as EVIDENCE_KINDS
 from citewell.train.from_sets import KINDS as SET_KINDS
+from citewell.train.packs import load
 from citewell.train.recipe import (
     EvidenceRecipe,
     LibraryRecipe,
@@ -83,7 +84,8 @@ def test_recipes_state_every_setting() -> None:
             assert values.keys() <= {field.name for field in fields(kind)}
             msgspec.convert(values, kind)
         pair = set() if recipe.kind == "classifier" else {"pair"}  # others do not read pairs of plain texts
-        assert recipe.kind == "static" or recipe.inputs.keys() == {field.name for field in fields(Inputs)} - pair
+        budgets = {field.name for field in fields(Inputs)} - set(LAYOUT) - pair
+        assert recipe.kind == "static" or recipe.inputs.keys() - set(LAYOUT) == budgets
 
 
 def test_an_earlier_name_of_a_recipe_still_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,6 +205,7 @@ def test_a_pack_is_made_once_and_checked(recipe_files: dict[str, Path], set_fold
     about = run_json(recipe, "--set", set_folder, "--pack", pack, "--pack-only")
     assert about["bytes"] == pack.stat().st_size and about["pairs"]["small"]["local"] == 96 and about["papers"] > 60
     made = pack.stat().st_mtime_ns
+    assert set(LAYOUT).isdisjoint(json.loads(str(load(pack)["made_of"]))["inputs"]), "packs of earlier versions fit"
     again = invoke(recipe, "--set", set_folder, "--pack", pack, "--pack-only")
     assert pack.stat().st_mtime_ns == made and "pairs" in again.stdout
     assert run_json(recipe, "--pack", pack, "--pack-only") == about, "an existing pack does not need the sets"
@@ -239,14 +242,14 @@ def test_the_command_prints_dev_measures_and_removes_temporary_files(
 
 PUBLISHED = {
     "textbibenh-ws": """
-like = "medic-textbibenh-ws-negatives-prefiltered-strict"
+like = "medic-textbibenh-ws-negatives-prefiltered-strict-after-dense"
 base = "{base}"
 shape = {{ words = 8, hidden = 4, people = 50, author = 4, channels = 3 }}
 negatives = {{ depth = 20, sample = 30 }}
 numbers = {{ steps = 2, pairs = 3, negatives = 2, dev_every = 2, dev_queries = 4, dev_depth = 6 }}
 """,
     "paragraph": """
-like = "medic-paragraph-quadruplet"
+like = "medic-paragraph-quadruplet-cls"
 base = "{base}"
 pairs = {{ tasks = ["paragraph", "global"] }}
 numbers = {{ epochs = 1.0, queries = 2, negatives = [1, 1, 1], layers = 1, dev_every = 2, dev_sample = 5 }}

@@ -16,7 +16,7 @@ class Row(msgspec.Struct):
 
     method: str
     values: list[float] = []
-    """As printed, one for each column; NaN or none if they are not available."""
+    """As printed, one for each column; NaN where the study has none; an empty list if they are not available."""
     pipeline: str = ""
     """Our pipeline that is the same method; empty if there is none."""
     settings: dict[str, Any] = {}
@@ -39,6 +39,10 @@ class Table(msgspec.Struct):
     """Whether the study prints percentages; ours are then percentages too."""
     found_by: str = ""
     """Our pipeline for the first stage of the study, if it asks only the queries whose relevant paper that stage retrieves."""
+    context_characters: int = 0
+    """How many characters contexts have on either side of the citation, if the study says so."""
+    note: str = ""
+    """What a reader must know to compare the study's figures with ours."""
 
 
 class Published(msgspec.Struct, forbid_unknown_fields=True):
