@@ -17,6 +17,7 @@ from citewell.text.citation_contexts import shorten_context
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from citewell.evaluate.side_by_side import SideBySide
 
@@ -127,7 +128,7 @@ def print_side_by_side(shown: SideBySide, console: Console) -> None:
     console.print(table)
 
 
-def _cell(shown: SideBySide, paper: Paper) -> object:
+def _cell(shown: SideBySide, paper: Paper) -> Text:
     from rich.text import Text
 
     return Text.assemble(("✓ ", "green"), (_titled(paper), "bold")) if shown.is_relevant(paper) else Text(_titled(paper))

@@ -118,7 +118,7 @@ def test_every_field_of_the_format_is_written(tmp_path: Path) -> None:
 
 
 def test_papers_without_a_year_or_a_citation_are_left_out(tmp_path: Path) -> None:
-    odd = [
+    odd: list[Paper | Context] = [
         paper("undated", None, "gulls"),
         paper("alone", 2004),
         paper("seer", 1990, "study9"),
