@@ -10,6 +10,7 @@ from citewell.evaluate.analyses import load
 from citewell.evaluate.analyses.contract import Request
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.queries import sampled
+from citewell.pipeline.registry import pipeline
 from tests.evaluate.small_set import small_set
 
 
@@ -20,10 +21,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_curve_has_the_measure_at_each_depth(folder: Path) -> None:
-    settings = {"task": "local", "measure": "R", "depths": [1, 10], "pipelines": ["bm25", "bm25-contexts"]}
+    settings = {
+        "task": "local",
+        "measure": "R",
+        "depths": [1, 10],
+        "pipelines": ["bm25", "bm25-contexts"],
+        "parameters": {"bm25": {"form": "context"}},
+    }
     result = load("by-depth")(Request(folder, sample=20, settings=settings))
-    outcomes = Evaluation(folder, "local", sample=20, measures=["R@1"]).run(["bm25", "bm25-contexts"]).outcomes
-    assert result.columns == ["k", "bm25", "bm25-contexts"]
+    systems = [pipeline("bm25", form="context"), pipeline("bm25-contexts")]
+    outcomes = Evaluation(folder, "local", sample=20, measures=["R@1"]).run(systems).outcomes
+    assert result.columns == ["k", "bm25 (form=context)", "bm25-contexts"]
     assert result.rows == [[str(k), *(each.mean(f"R@{k}") for each in outcomes)] for k in (1, 10)]
 
 
