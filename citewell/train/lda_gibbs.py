@@ -2,11 +2,13 @@
 
 Equal to Mallet's ParallelTopicModel in one thread: the distribution that a topic is drawn from, random topics at first, an
 asymmetric alpha and a symmetric beta that are estimated from the counts by Mallet's fixed-point equations once the burn-in is
-over, and the topic mixture of a paper, which is that of the last sample.
+over, and the topics, which are those of the last sample.
 
 Different: Mallet splits the distribution into three parts to draw faster (SparseLDA), here it is computed as a whole; the
-random numbers are others; the topics of a query come from the variational E-step that serves `citewell.train.lda`, given the
-topics of the last sample, where Mallet would sample them; and a recipe makes fewer sweeps than the 1,000 of Mallet.
+random numbers are others; a recipe makes fewer sweeps than the 1,000 of Mallet. Given the topics, Mallet
+samples the mixture of a text, and takes that of a paper from the last sample. Here papers have their expected mixture (R@10 on
+the dev split of cs is .107, and .075 with those of the last sample), and queries that of the variational E-step that serves
+`citewell.train.lda`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from citewell.arrays import Arrays
 from citewell.progress import Progress
 from citewell.train.corpus import Corpus, Rows, WordIds
 from citewell.train.save import EpochCheckpoints
-from citewell.types import Float64Array, IntArray
+from citewell.types import Float32Array, Float64Array, IntArray
 
 _CHUNK = 500
 """Papers between updates of the progress."""
@@ -32,6 +34,8 @@ _SHAPE, _SCALE = 1.001, 1.0
 """Mallet's Gamma prior of each alpha."""
 _ROUNDS = 200
 """Mallet's rounds for beta."""
+_EXPECTATIONS = 50
+"""Rounds for the mixture of a paper."""
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,7 +69,7 @@ def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: EpochC
     np.add.at(word_counts, (texts.values, sample["topics"]), 1)
     totals = word_counts.sum(axis=0, dtype=np.int64)
     per_epoch = parameters.sweeps * len(texts)
-    progress.start("training", parameters.epochs * per_epoch, "papers")
+    progress.start("training", parameters.epochs * per_epoch + len(texts), "papers")
     progress.advance(done * per_epoch)
     for epoch in range(done, parameters.epochs):
         state = np.random.default_rng([seed, epoch]).integers(2**64, size=1, dtype=np.uint64)
@@ -89,11 +93,23 @@ def train(corpus: Corpus, parameters: Parameters, seed: int, checkpoints: EpochC
             sample["alpha"] = estimate_alpha(sample["alpha"], _paper_counts(texts, sample["topics"], size))
             sample["beta"] = np.array([estimate_beta(float(sample["beta"][0]), word_counts, totals)])
         checkpoints.save(_STAGE, epoch + 1, sample)
-    beta = float(sample["beta"][0])
-    docs = _paper_counts(texts, sample["topics"], size).toarray().astype(np.float32) + sample["alpha"].astype(np.float32)
-    docs[np.diff(texts.starts) == 0] = 0
+    beta, alpha = float(sample["beta"][0]), sample["alpha"].astype(np.float32)
     topics = ((word_counts + beta) / (totals + beta * len(word_counts))).astype(np.float32)
-    return {"docs": docs, "words_topics": topics, "prior": sample["alpha"].astype(np.float32)}
+    docs = np.zeros((len(texts), size), np.float32)
+    for row, text in enumerate(texts):
+        if len(text):
+            words, counts = np.unique(text, return_counts=True)
+            docs[row] = expected_mixture(counts.astype(np.float32), topics[words], alpha)
+        progress.advance()
+    return {"docs": docs, "words_topics": topics, "prior": alpha}
+
+
+def expected_mixture(counts: Float32Array, words: Float32Array, alpha: Float32Array) -> Float32Array:
+    """Alpha plus the expected count of each topic in a text whose words occur `counts` times; `words` are their topics."""
+    mixture: Float32Array = alpha + counts.sum() / np.float32(len(alpha))
+    for _ in range(_EXPECTATIONS):
+        mixture = alpha + mixture * ((counts / (words @ mixture)) @ words)
+    return mixture
 
 
 def _paper_counts(texts: Rows, topics: WordIds, size: int) -> Any:

@@ -65,9 +65,21 @@ def reference(texts: list[list[int]], words: int, numbers: Any, seed: int) -> di
             cells = [cell for word in range(words) for cell in count(word=word)]
             for _ in range(200):
                 beta = beta * differences(beta, cells) / differences(beta * words, count()) / words
-    docs = [[n + a if text else 0 for n, a in zip(count(paper=at), alpha, strict=True)] for at, text in enumerate(texts)]
     of_words = [[(n + beta) / (t + beta * words) for n, t in zip(count(word=w), count(), strict=True)] for w in range(words)]
+    docs = [expected(text, of_words, alpha) if text else [0.0] * size for text in texts]
     return {"docs": docs, "words_topics": of_words, "prior": alpha}
+
+
+def expected(text: list[int], of_words: list[list[float]], alpha: list[float]) -> list[float]:
+    """Alpha and the expected number of words of each topic, word by word."""
+    mixture = [a + len(text) / len(alpha) for a in alpha]
+    for _ in range(50):
+        after = list(alpha)
+        for word in text:
+            shares = [share * weight for share, weight in zip(of_words[word], mixture, strict=True)]
+            after = [known + share / sum(shares) for known, share in zip(after, shares, strict=True)]
+        mixture = after
+    return mixture
 
 
 def corpus_of(texts: list[list[int]], words: int) -> Corpus:
@@ -87,7 +99,7 @@ def test_the_compiled_sweep_equals_the_reference(small: Library) -> None:
     expected = reference(texts, words, NUMBERS, 7)
     assert np.ptp(expected["prior"]) > 0.01, "alpha became asymmetric"
     for name in expected:
-        np.testing.assert_allclose(trained[name], expected[name], rtol=1e-5, err_msg=name)
+        np.testing.assert_allclose(trained[name], expected[name], rtol=1e-4, err_msg=name)
 
 
 def test_planted_topics_are_found() -> None:
