@@ -5,10 +5,9 @@ asymmetric alpha and a symmetric beta that are estimated from the counts by Mall
 over, and the topics, which are those of the last sample.
 
 Different: Mallet splits the distribution into three parts to draw faster (SparseLDA), here it is computed as a whole; the
-random numbers are others; a recipe makes fewer sweeps than the 1,000 of Mallet. Given the topics, Mallet
-samples the mixture of a text, and takes that of a paper from the last sample. Here papers have their expected mixture (R@10 on
-the dev split of cs is .107, and .075 with those of the last sample), and queries that of the variational E-step that serves
-`citewell.train.lda`.
+random numbers are others; a recipe makes fewer sweeps than the 1,000 of Mallet. Given the topics, Mallet samples the mixture of
+a text, and takes that of a paper from the last sample. Here papers have their expected mixture (R@10 on the dev split of cs is
+.107, and .075 with those of the last sample), and queries that of the variational E-step that serves `citewell.train.lda`.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def expected_mixture(counts: Float32Array, words: Float32Array, alpha: Float32Ar
     """Alpha plus the expected count of each topic in a text whose words occur `counts` times; `words` are their topics."""
     mixture: Float32Array = alpha + counts.sum() / np.float32(len(alpha))
     for _ in range(_EXPECTATIONS):
-        mixture = alpha + mixture * ((counts / (words @ mixture)) @ words)
+        mixture = np.asarray(alpha + mixture * ((counts / (words @ mixture)) @ words), np.float32)
     return mixture
 
 
