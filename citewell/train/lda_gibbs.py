@@ -7,7 +7,7 @@ over, and the topics, which are those of the last sample.
 Different: Mallet splits the distribution into three parts to draw faster (SparseLDA), here it is computed as a whole; the
 random numbers are others; a recipe makes fewer sweeps than the 1,000 of Mallet. Given the topics, Mallet samples the mixture of
 a text, and takes that of a paper from the last sample. Here papers have their expected mixture (R@10 on the dev split of cs is
-.107, and .075 with those of the last sample), and queries that of the variational E-step that serves `citewell.train.lda`.
+.105, and .075 with those of the last sample), and queries that of the variational E-step that serves `citewell.train.lda`.
 """
 
 from __future__ import annotations
