@@ -33,16 +33,31 @@ def command() -> None:
 @click.option("--about", default="", metavar="TEXT", help="A sentence that describes the set.")
 @click.option("--without", multiple=True, type=_SET, metavar="SET", help="Leave out the papers of this set (repeatable).")
 @click.option("--citing-only", is_flag=True, help="Leave out every paper that cites nothing, even if it is cited.")
+@click.option(
+    "--min-citations",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Recommend only papers that are cited at least N times by papers of the training years.",
+)
 @json_option
 def make(
-    folder: Path, library: Library, name: str, about: str, without: tuple[Path, ...], citing_only: bool, as_json: bool
+    folder: Path,
+    library: Library,
+    name: str,
+    about: str,
+    without: tuple[Path, ...],
+    citing_only: bool,
+    min_citations: int | None,
+    as_json: bool,
 ) -> None:
     """Make a data set from a library that has citations.
 
     The oldest 80 percent of the citing papers are for training, the next 10 percent for dev, the newest for test, in whole
     years. Papers without a year or without any citation, and citations of later papers, are left out. --without also leaves
     out papers whose title is in another set or similar to one there (Jaccard similarity of the words at least 0.7), so that a
-    model trained on one set can be tested on the other.
+    model trained on one set can be tested on the other. --min-citations makes a set of often cited papers, such as MAG50 of
+    HybridCite: papers below the minimum are left out with their contexts, and so are citations of them. Later papers that
+    cite one above it stay, as queries.
 
     \b
         citewell set make my-set --library my-papers --name my-set
@@ -52,7 +67,7 @@ def make(
     from citewell.evaluate.build_set import make
 
     with library, TerminalProgress() as progress:
-        made = make(library, folder, name, about, without, citing_only, progress)
+        made = make(library, folder, name, about, without, citing_only, progress, min_citations or 0)
     for path, count in made.problems.items():
         print(f"citewell: {count:,} lines of {path} could not be read; papers on them may be in the new set", file=sys.stderr)
     if as_json:

@@ -122,7 +122,7 @@ def command(
     if draft is None:
         if bib or choices or add or output or write:
             raise click.UsageError("--bib, --accept, --take, --output and --write need a draft file")
-        query = _query(title, abstract, context, topic, fields)
+        query = text_query(title, abstract, context, topic, fields)
         warn(library)
         manuscript = None
         answers: list[Answer] = [(None, pipeline(name).suggest(library, query, size))]
@@ -145,7 +145,8 @@ def command(
     _print(answers, manuscript, "json" if as_json else format, explain)
 
 
-def _query(title: str, abstract: str, context: str, topic: str, fields: dict[str, Any]) -> Query:
+def text_query(title: str, abstract: str, context: str, topic: str, fields: dict[str, Any]) -> Query:
+    """The query of the texts that are given: for a gap, a paragraph, or a whole manuscript."""
     if context and topic:
         raise click.UsageError("give --context (for a gap) or --topic (for a paragraph), not both")
     if not (title or abstract or context or topic):

@@ -49,6 +49,8 @@ class LeftOut:
     papers_in_other_sets: int = 0
     papers_without_link: int = 0
     """Papers that cite nothing in the set and, unless only citing papers are selected, are not cited in it."""
+    papers_with_few_citations: int = 0
+    """Papers below the minimum number of citations, and newer papers that cite none above it."""
     citations: int = 0
     """Citations of later papers, or of or by papers that are left out."""
     contexts: int = 0
@@ -104,8 +106,12 @@ def make(
     without: Sequence[Path] = (),
     citing_only: bool = False,
     progress: Progress = SILENT,
+    min_citations: int = 0,
 ) -> BuiltSet:
-    """Make a set from `library` in the new folder `folder`, without the papers of the sets `without`."""
+    """Make a set from `library` in the new folder `folder`, without the papers of the sets `without`.
+
+    With `min_citations`, only papers that were cited so often until the end of the training years can be recommended.
+    """
     if not _NAME.fullmatch(name):
         raise CitewellError(f"{name!r} is not a valid name of a set; use letters, digits, '-', '_' and '.'")
     folder = folder.resolve()
@@ -122,8 +128,10 @@ def make(
                 f"{hint}add papers with years and references"
             )
         years = split_years(graph)
+        if min_citations:
+            graph = often_cited(graph, years, min_citations, left_out)
         with _new_folder(folder) as building:
-            _write_set(store, graph, years, building, name, about, left_out, progress)
+            _write_set(store, graph, years, building, name, about, left_out, progress, min_citations)
             figures = statistics(building)
             write(figures, building / "statistics.json")
     problems = {other.folder / file: count for other in others for file, count in other.problems.items()}
@@ -189,6 +197,30 @@ def split_years(graph: Graph) -> Years:
     return Years(int(years[train]), years[train + 1 : dev + 1].tolist(), years[dev + 1 :].tolist())
 
 
+def often_cited(graph: Graph, years: Years, minimum: int, left_out: LeftOut) -> Graph:
+    """The papers with at least `minimum` citations, and the papers after the training years that cite one of them.
+
+    As for MAG50 of HybridCite, the papers to recommend are those above the minimum, and the papers of the later years are
+    queries whatever their own citations. Only citations by papers of the training years count: the citations that are to be
+    predicted must not decide what can be recommended. The years of the splits are those of the set without the minimum.
+    """
+    trained = graph.years_of(graph.citing) <= years.train_until
+    cited, counts = np.unique(graph.cited[trained], return_counts=True)
+    often = cited[counts >= minimum]
+    later = graph.papers[graph.years > years.train_until]
+    links = np.isin(graph.cited, often) & np.isin(graph.citing, np.union1d(often, later))
+    papers = np.union1d(often, np.intersect1d(graph.citing[links], later))
+    if missing := [
+        name for name in ("dev", "test") if not np.isin(graph.years_of(graph.citing[links]), getattr(years, name)).any()
+    ]:
+        raise CitewellError(
+            f"no {missing[0]} paper cites one with {minimum} citations until {years.train_until}; lower --min-citations"
+        )
+    left_out.papers_with_few_citations = len(graph.papers) - len(papers)
+    left_out.citations += len(links) - int(links.sum())
+    return Graph(papers, graph.years_of(papers), graph.citing[links], graph.cited[links])
+
+
 # -- the files ------------------------------------------------------------------------------------------------------
 
 
@@ -201,6 +233,7 @@ def _write_set(
     about: str,
     left_out: LeftOut,
     progress: Progress,
+    min_citations: int,
 ) -> None:
     names = _names(store, graph.papers, naming_of(name))
     all_contexts = store.counts()["contexts"]
@@ -219,6 +252,7 @@ def _write_set(
         "train_until": years.train_until,
         "dev": years.dev,
         "test": years.test,
+        **({"min_citations": min_citations} if min_citations else {}),
     }
     (folder / "set.toml").write_text("".join(f"{key} = {_toml(value)}\n" for key, value in lines.items()), "utf-8")
 

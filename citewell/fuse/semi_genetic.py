@@ -3,6 +3,7 @@
 The first papers of each component are the population; a paper's fitness is the sum of its reciprocal ranks, and its share of
 the total fitness is the probability of drawing it. Papers are sorted by how often n draws with replacement return them. In
 expectation that is n times the probability, and sorting by the expectation needs no draw: `draws` = 0, the default, does that.
+Papers at the same rank of two components are equal in expectation, so they come in a random order, as draws would put them.
 The text of the study treats all components alike; its code gives the three of Hybrid23 the weights 20, 20 and 60.
 """
 
@@ -18,7 +19,6 @@ from citewell.fuse.fusion import component_weights, ranks_of
 from citewell.papers import Ranking
 from citewell.pipeline.contract import Component, Fusion
 from citewell.ranking.request import Request
-from citewell.ranking.top_k import rank
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,15 @@ class SemiGenetic(Fusion):
         fitness = weights @ np.divide(1.0, ranks, out=np.zeros(ranks.shape), where=ranks > 0)
         if not len(papers):
             return Ranking.empty()
-        probability = fitness / fitness.sum()
-        if not self.draws:
-            return rank(papers, probability, self.size)
-        drawn = np.random.default_rng(self._seed(request)).multinomial(self.draws, probability)
-        return rank(papers[drawn > 0], drawn[drawn > 0].astype(np.float64), self.size)
+        scores = fitness / fitness.sum()
+        random = np.random.default_rng(self._seed(request))
+        if self.draws:
+            drawn = random.multinomial(self.draws, scores)
+            papers, scores = papers[drawn > 0], drawn[drawn > 0].astype(np.float64)
+        order = np.lexsort((random.random(len(papers)), -scores))[: self.size]
+        return Ranking(papers[order], scores[order].astype(np.float32))
 
     def _seed(self, request: Request) -> list[int]:
-        """The same draws for the same query, others for another."""
+        """The same random numbers for the same query, others for another."""
         text = blake2b(request.query.text().encode("utf-8", "replace"), digest_size=8)
         return [self.seed, int.from_bytes(text.digest(), "little")]

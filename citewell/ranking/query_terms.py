@@ -1,4 +1,4 @@
-"""The terms of a query and how much each counts: of its title, its whole text, its key terms or its authors, or by position.
+"""The terms of a query and how much each counts: of its whole text or a part, its key terms or its authors, or by position.
 
 By position means: a word near the gap counts more than one further away, and a word of the citing title less than both. How
 much was tuned on the dev years of our data sets.
@@ -20,7 +20,7 @@ from citewell.text.key_terms import key_terms
 from citewell.text.names import parse_all
 from citewell.types import Float64Array, IntArray
 
-FORMS = ("text", "proximity", "title", "key terms", "key terms by part", "with bibliography", "authors")
+FORMS = ("text", "context", "proximity", "title", "key terms", "key terms by part", "with bibliography", "authors")
 
 _OF_TITLE, _OF_ABSTRACT = 3, 5
 """How many key terms Citeomatic takes of a title, and of an abstract: as many as Whoosh does by default."""
@@ -40,6 +40,8 @@ def query_terms(request: Request, form: str, size: int = 0) -> QueryTerms:
     match form:
         case "text":
             return request.terms(query.text())
+        case "context":
+            return request.terms(query.context or query.text())
         case "proximity":
             return _by_proximity(request)
         case "title":

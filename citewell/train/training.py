@@ -23,6 +23,7 @@ from citewell.train.save import EpochCheckpoints, save_arrays
 
 KINDS = {
     "lda": "citewell.train.lda",
+    "lda-gibbs": "citewell.train.lda_gibbs",
     "doc2vec": "citewell.train.doc2vec",
     "paper2vec": "citewell.train.paper2vec",
     "hyperdoc2vec": "citewell.train.hyperdoc2vec",

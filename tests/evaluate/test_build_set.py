@@ -118,7 +118,7 @@ def test_every_field_of_the_format_is_written(tmp_path: Path) -> None:
 
 
 def test_papers_without_a_year_or_a_citation_are_left_out(tmp_path: Path) -> None:
-    odd = [
+    odd: list[Paper | Context] = [
         paper("undated", None, "gulls"),
         paper("alone", 2004),
         paper("seer", 1990, "study9"),
@@ -151,6 +151,21 @@ def test_only_citing_papers_in_one_round(tmp_path: Path) -> None:
     with pytest.raises(CitewellError, match="leave out --citing-only"):
         make(library(tmp_path / "harbour", harbour()), tmp_path / "none", "s", citing_only=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["harbour", "library", "set"]
+
+
+def test_only_citations_of_the_training_years_make_a_paper_often_cited(tmp_path: Path) -> None:
+    source = library(tmp_path / "library", harbour())
+    made = make(source, tmp_path / "set", "s", min_citations=3)
+    # Gulls, boats and masts have four citations like the others, but two of them are from the years of dev and test.
+    often = set(TOPICS) - {"gulls", "boats", "masts"}
+    assert contents(tmp_path / "set") == {**{topic: [] for topic in often}, "study8": ["s:buoys"], "study9": ["s:tides"]}
+    dataset = DataSet.open(tmp_path / "set")
+    assert (dataset.train_until, dataset.years) == (2008, {"dev": (2009,), "test": (2010,)})
+    assert [(each.citing, each.cited) for each in dataset.contexts()] == [("s:study8", [Reference(["s:buoys"])])]
+    left = made.left_out
+    assert (left.papers_with_few_citations, left.citations, left.contexts) == (11, 38, 9)
+    with pytest.raises(CitewellError, match="no dev paper cites one with 4 citations until 2008; lower --min-citations"):
+        make(source, tmp_path / "none", "s", min_citations=4)
 
 
 def test_papers_of_other_sets_are_left_out_by_title(tmp_path: Path) -> None:

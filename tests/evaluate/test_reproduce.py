@@ -42,7 +42,7 @@ def test_figures_are_in_the_columns_of_the_study() -> None:
     tables = {table.name: table for table in studies.load("hybridcite2020").tables}
     assert [f"Figure {number}" in tables for number in range(4, 9)] == [True] * 5
     for name, recall in {"Table 2": 0.3760, "Figure 4": 0.3087, "Figure 5": 0.2802, "Figure 6": 0.3178}.items():
-        hybrid = next(row for row in tables[name].rows if row.pipeline == "hybrid")
+        hybrid = next(row for row in tables[name].rows if row.pipeline == "hybridcite-hybrid")
         assert dict(zip(tables[name].columns, hybrid.values, strict=True))["Recall@10"] == recall
 
 

@@ -73,6 +73,15 @@ def test_draws_are_the_same_for_the_same_seed() -> None:
     assert fused(SemiGenetic(components, draws=500)) != fused(SemiGenetic(components, draws=500, seed=1))
 
 
+@pytest.mark.parametrize("draws", [0, 1_000_000])
+def test_equal_papers_come_in_a_random_order_that_is_the_same_for_the_same_query(draws: int) -> None:
+    stage = SemiGenetic((Fixed([1]), Fixed([2])), draws=draws)
+    requests = [Request(None, Query(title=f"boats {number}")) for number in range(200)]  # type: ignore[arg-type]
+    first = [int(stage.retrieve(request).papers[0]) for request in requests]
+    assert 70 < first.count(1) < 130
+    assert first == [int(stage.retrieve(request).papers[0]) for request in requests]
+
+
 def test_the_weights_of_the_semi_genetic_hybrid_scale_the_fitness() -> None:
     components = (Fixed([1, 2]), Fixed([2, 3]), Fixed([4]))
     exact = fused(SemiGenetic(components, weights=(0.2, 0.2, 0.6)))

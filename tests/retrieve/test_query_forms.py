@@ -42,3 +42,9 @@ def test_key_terms_of_a_query_with_one_part(library: Library) -> None:
     assert words(library, Query("global", title="Gulls and boats"), "key terms by part") == ["gulls", "boats"]
     assert words(library, Query("global", abstract="Gulls and boats"), "key terms by part") == ["gulls", "boats"]
     assert words(library, Query("evidence", context="Gulls and boats"), "key terms by part") == ["gulls", "boats"]
+
+
+def test_the_context_is_asked_without_the_title(library: Library) -> None:
+    query = Query("local", "Boats and tides", context="Gulls at [?] the harbour".replace("[?]", "TARGETCIT"))
+    assert set(words(library, query, "text")) > set(words(library, query, "context")) == {"gulls", "harbour"}
+    assert words(library, Query("global", "Gulls and boats"), "context") == ["gulls", "boats"]

@@ -56,7 +56,7 @@ def test_topic_mixtures_equal_gensim(small: Library) -> None:
         )  # gensim approximates psi
 
 
-@pytest.mark.parametrize("recipe", ["lda", "doc2vec", "paper2vec"])
+@pytest.mark.parametrize("recipe", ["lda", "lda-gibbs", "doc2vec", "paper2vec"])
 def test_a_resumed_training_ends_with_the_same_vectors(small: Library, tmp_path: Path, recipe: str) -> None:
     copy = Library(shutil.copytree(small.folder, tmp_path / "copy"))
     train(small, recipe)
@@ -69,7 +69,9 @@ def test_a_resumed_training_ends_with_the_same_vectors(small: Library, tmp_path:
         np.testing.assert_array_equal(once[name], again[name], err_msg=name)
 
 
-@pytest.mark.parametrize("name", ["lda", "doc2vec", "paper2vec", "hyperdoc2vec", "hyperdoc2vec-in", "hybrid", "hybrid23"])
+@pytest.mark.parametrize(
+    "name", ["lda", "lda-gibbs", "doc2vec", "paper2vec", "hyperdoc2vec", "hyperdoc2vec-in", "hybrid", "hybrid23"]
+)
 def test_pipelines_work_once_their_models_are_trained(small: Library, name: str) -> None:
     chosen = pipeline(name)
     for model in chosen.models():

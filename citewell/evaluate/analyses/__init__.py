@@ -13,7 +13,11 @@ from typing import cast
 from citewell.errors import CitewellError
 from citewell.evaluate.analyses.contract import Request, Result
 
-ANALYSES: Mapping[str, str] = {}
+ANALYSES: Mapping[str, str] = {
+    "by-depth": "citewell.evaluate.analyses.by_depth:by_depth",
+    "example": "citewell.evaluate.analyses.example:example",
+    "set-splits": "citewell.evaluate.analyses.set_splits:set_splits",
+}
 """Name of an analysis to its module and function, as ``module:function``; imported when it is used."""
 
 
