@@ -13,7 +13,18 @@ from typing import cast
 from citewell.errors import CitewellError
 from citewell.evaluate.analyses.contract import Request, Result
 
-ANALYSES: Mapping[str, str] = {}
+_HERE = "citewell.evaluate.analyses"
+ANALYSES: Mapping[str, str] = {
+    "found-contexts": f"{_HERE}.found_contexts:found_contexts",
+    "rank-by-year": f"{_HERE}.rank_by_year:rank_by_year",
+    "recall-by-depth": f"{_HERE}.recall_by_depth:recall_by_depth",
+    "set-sizes": f"{_HERE}.set_sizes:set_sizes",
+    "side-by-side": f"{_HERE}.side_by_side:side_by_side",
+    "title-distances": f"{_HERE}.title_distances:title_distances",
+    "topic-attention": f"{_HERE}.topic_attention:topic_attention",
+    "two-systems": f"{_HERE}.two_systems:two_systems",
+    "year-correlations": f"{_HERE}.year_correlations:year_correlations",
+}
 """Name of an analysis to its module and function, as ``module:function``; imported when it is used."""
 
 
