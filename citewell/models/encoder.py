@@ -38,6 +38,11 @@ class Encoder:
         self.name = name
         self._folder = folder
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the served model."""
+        return self._folder
+
     @cached_property
     def _model(self) -> TokenModel:
         return TokenModel(self._folder)
@@ -55,6 +60,11 @@ class Encoder:
             self._tokenizers[tokens] = cutting
         batch = self._tokenizers[tokens].encode_batch([text[:_CHARACTERS] for text in texts])
         return self._vectors([each.ids for each in batch])
+
+    def tokens(self, text: str, special: bool = True) -> list[int]:
+        """The tokens that it reads of a text, with or without special tokens."""
+        tokens: list[int] = self._tokenizer.encode(text[:_CHARACTERS], add_special_tokens=special).ids
+        return tokens
 
     def _vectors(self, tokens: Sequence[list[int]]) -> Float32Array:
         vectors: Float32Array | None = None
@@ -96,8 +106,12 @@ class PairEncoder(Encoder):
 
     def query(self, query: Query) -> Float32Array:
         """The vector of a query."""
-        vector: Float32Array = self._vectors([self._reader.query(query)])[0]
+        vector: Float32Array = self._vectors([self.query_tokens(query)])[0]
         return vector
+
+    def query_tokens(self, query: Query) -> list[int]:
+        """The tokens that it reads of a query."""
+        return self._reader.query(query)
 
     def papers(self, papers: Sequence[PaperText]) -> Float32Array:
         """One vector per paper."""

@@ -107,6 +107,15 @@ class Dense(Retriever):
         """The query as a vector."""
         return request.memo((self.encoder, self.form, self.tokens), "query vector", lambda: self._encoded(request.query))
 
+    def query_tokens(self, query: Query) -> list[int]:
+        """The tokens that the encoder, a transformer, reads of a query."""
+        model = encoder.load(self.encoder)
+        if not isinstance(model, encoder.Encoder):
+            raise CitewellError(f"the encoder {self.encoder!r} is static: it reads no sequence of tokens")
+        if isinstance(model, encoder.PairEncoder):
+            return model.query_tokens(_parts(query, self.form))
+        return model.tokens(_query_text(query, self.form))
+
     def _encoded(self, query: Query) -> Float32Array:
         model = encoder.load(self.encoder)
         if isinstance(model, encoder.QueryEncoder):

@@ -13,6 +13,8 @@ import pytest
 
 from citewell.errors import CitewellError
 from citewell.models import cross_encoder, encoder, hugging_face
+from citewell.models.attention import AttentionReader
+from citewell.models.bert_onnx import convert
 from citewell.models.inputs import PaperText
 from citewell.models.layouts import distance_buckets
 from citewell.models.torch_file import read_torch_file
@@ -94,8 +96,17 @@ def as_mpnet(tensors: Tensors, distances: np.ndarray) -> Tensors:
     return {**renamed, "mpnet.encoder.relative_attention_bias.weight": distances}
 
 
-def bert(tensors: Tensors, ids: list[int], kinds: list[int], distances: np.ndarray | None = None) -> np.ndarray:
-    """The token vectors of one text; `distances` is MPNet's table, of which near tokens have a row for each distance."""
+def bert(
+    tensors: Tensors,
+    ids: list[int],
+    kinds: list[int],
+    distances: np.ndarray | None = None,
+    shares: list[np.ndarray] | None = None,
+) -> np.ndarray:
+    """The token vectors of one text; `distances` is MPNet's table, of which near tokens have a row for each distance.
+
+    The attention of each layer is appended to `shares`.
+    """
 
     def linear(name: str, hidden: np.ndarray) -> np.ndarray:
         return np.asarray(hidden @ tensors[f"{name}.weight"].T + tensors[f"{name}.bias"])
@@ -120,7 +131,10 @@ def bert(tensors: Tensors, ids: list[int], kinds: list[int], distances: np.ndarr
                     row = here - there if there <= here else len(distances) // 2 + there - here
                     scores[:, here, there] += distances[row]
         attention = np.exp(scores - scores.max(axis=2, keepdims=True))
-        attended = (attention / attention.sum(axis=2, keepdims=True) @ value).transpose(1, 0, 2).reshape(len(ids), SIZE)
+        attention /= attention.sum(axis=2, keepdims=True)
+        if shares is not None:
+            shares.append(attention)
+        attended = (attention @ value).transpose(1, 0, 2).reshape(len(ids), SIZE)
         hidden = norm(f"{name}.attention.output.LayerNorm", linear(f"{name}.attention.output.dense", attended) + hidden)
         wide = linear(f"{name}.intermediate.dense", hidden)
         active = 0.5 * wide * (1 + np.vectorize(math.erf)(wide / math.sqrt(2)))
@@ -206,6 +220,27 @@ def test_models_of_berts_relatives_are_served(models: Path, kind: str, outputs: 
     np.testing.assert_allclose(found, expected, atol=0.15)
 
 
+@pytest.mark.parametrize("kind", ["bert", "mpnet"])
+@pytest.mark.parametrize("quantised", [True, False])
+def test_the_attention_of_a_served_model(models: Path, kind: str, quantised: bool) -> None:
+    tensors = random_weights()
+    distances = None
+    if kind == "mpnet":
+        tensors["bert.embeddings.token_type_embeddings.weight"][:] = 0
+        distances = np.random.default_rng(2).normal(0, 1, (32, HEADS)).astype(np.float32)
+    weights = tensors if distances is None else as_mpnet(tensors, distances)
+    folder = write_model(models / kind, weights, model_type=kind, pad_token_id=1)
+    served = hugging_face.convert_by_name(kind)
+    if not quantised:
+        convert(folder, served / "model.onnx", quantised=False)
+    ids, expected = [2, 5, 6, 8, 9, 3], list[np.ndarray]()
+    bert(tensors, ids, [0] * len(ids), distances, expected)
+    found = AttentionReader(served).shares(ids)
+    assert found.shape == (LAYERS, HEADS, len(ids), len(ids))
+    np.testing.assert_allclose(found.sum(axis=3), 1, atol=1e-5)
+    np.testing.assert_allclose(found, expected, atol=0.1 if quantised else 1e-4)
+
+
 @pytest.mark.parametrize(("outputs", "pooler"), [(1, False), (1, True), (2, True)])
 def test_a_downloaded_cross_encoder_is_served(models: Path, outputs: int, pooler: bool) -> None:
     write_model(models / "judge", tensors := random_weights(outputs, pooler))
@@ -239,6 +274,8 @@ def test_a_graph_exported_by_other_tools_is_served(models: Path) -> None:
     short, long = encoder.load("theirs").encode(["gulls", "boats gulls tides"])
     assert near(short, table[[2, 6, 3]].mean(axis=0)), "padding is ignored"
     assert near(long, table[[2, 5, 6, 8, 9, 3]].mean(axis=0))
+    with pytest.raises(CitewellError, match="theirs shows no attention"):
+        AttentionReader(folder)
 
 
 def test_unsupported_models_are_one_line_errors(models: Path) -> None:

@@ -13,10 +13,20 @@ from typing import cast
 from citewell.errors import CitewellError
 from citewell.evaluate.analyses.contract import Request, Result
 
+_HERE = "citewell.evaluate.analyses"
 ANALYSES: Mapping[str, str] = {
-    "by-depth": "citewell.evaluate.analyses.by_depth:by_depth",
-    "example": "citewell.evaluate.analyses.example:example",
-    "set-splits": "citewell.evaluate.analyses.set_splits:set_splits",
+    "by-depth": f"{_HERE}.by_depth:by_depth",
+    "example": f"{_HERE}.example:example",
+    "found-contexts": f"{_HERE}.found_contexts:found_contexts",
+    "rank-by-year": f"{_HERE}.rank_by_year:rank_by_year",
+    "recall-by-depth": f"{_HERE}.recall_by_depth:recall_by_depth",
+    "set-sizes": f"{_HERE}.set_sizes:set_sizes",
+    "set-splits": f"{_HERE}.set_splits:set_splits",
+    "side-by-side": f"{_HERE}.side_by_side:side_by_side",
+    "title-distances": f"{_HERE}.title_distances:title_distances",
+    "topic-attention": f"{_HERE}.topic_attention:topic_attention",
+    "two-systems": f"{_HERE}.two_systems:two_systems",
+    "year-correlations": f"{_HERE}.year_correlations:year_correlations",
 }
 """Name of an analysis to its module and function, as ``module:function``; imported when it is used."""
 
