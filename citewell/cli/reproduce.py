@@ -22,8 +22,11 @@ _SETS = ("data", "sets", "../shared/data")
 )
 @click.option("--all", "everything", is_flag=True, help="Run all queries.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write the report there.")
 @json_option
-def command(study: str, sets: tuple[Path, ...], sample: int, everything: bool, seed: int, as_json: bool) -> None:
+def command(
+    study: str, sets: tuple[Path, ...], sample: int, everything: bool, seed: int, out: Path | None, as_json: bool
+) -> None:
     """Print the published tables of a study next to our measurements of the same methods.
 
     Our figures are measured on the given SETs, or on those in $CITEWELL_SETS, ./data, ./sets or ../shared/data. These are not
@@ -33,24 +36,27 @@ def command(study: str, sets: tuple[Path, ...], sample: int, everything: bool, s
         citewell reproduce hybridcite2020 data/cs data/elife
     """
     from citewell.cli.progress import TerminalProgress
-    from citewell.evaluate.reproduce import reproduce
+    from citewell.evaluate.reproduce import Plan, reproduce
     from citewell.evaluate.study_analyses import reproduce_analyses
+    from citewell.evaluate.study_files import write_study
     from citewell.evaluate.study_report import as_json as described
     from citewell.evaluate.study_report import print_study
     from citewell.train.training import can_train, train_missing
 
     content = studies.load(study)
-    size = None if everything else sample
     with TerminalProgress() as progress:
         folders = sets or tuple(available_sets())
-        tables = reproduce(content, folders, size, seed, progress, train_missing, can_train)
-        analyses = reproduce_analyses(content, folders, size, seed, progress, train_missing)
+        plan = Plan(folders, None if everything else sample, seed, False, train_missing, can_train, progress)
+        tables = reproduce(content, plan)
+        analyses = reproduce_analyses(content, plan)
+    if out:
+        write_study(study, content, tables, analyses, plan, out)
     if as_json:
-        print_json(described(study, content, tables, analyses, size, seed))
+        print_json(described(study, content, tables, analyses, plan))
     else:
         from rich.console import Console
 
-        print_study(content, tables, analyses, Console(width=None if sys.stdout.isatty() else 220))
+        print_study(content, tables, analyses, Console(width=None if sys.stdout.isatty() else 220), plan.quick)
 
 
 def available_sets() -> list[Path]:

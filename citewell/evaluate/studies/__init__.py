@@ -73,6 +73,8 @@ class Study(msgspec.Struct):
     about: str
     tables: list[Table]
     analyses: list[Analysis] = []
+    differences: str = ""
+    """Where our figures must differ from the study's, and why: its data, pool, weights and rules."""
 
 
 def names() -> list[str]:
