@@ -133,6 +133,14 @@ class SetLibraries:
         cards = {(date, name): read_card(folder / "models" / name) for date, folder in folders.items() for name in models}
         return {place: card.file if card else "" for place, card in cards.items()}
 
+    def has_model(self, date: int, model: str, is_current: Callable[[Library, str], bool]) -> bool:
+        """Whether the library at the end of a year is built and has a model that `is_current` accepts."""
+        folder = cache_folder() / self._name(Cutoff(date, self._timeline.split.links_until))
+        if not folder.is_dir():
+            return False
+        with Library(folder) as library:
+            return is_current(library, model)
+
     def _ahead(self, year: int, pipelines: Sequence[Pipeline]) -> list[Path]:
         """A library that has the whole year already; the growing one copies from it what pipelines need of each paper."""
         if not any(pipeline.prepares() for pipeline in pipelines):

@@ -36,13 +36,15 @@ def grid(reproduced: ReproducedTable) -> Grid:
         for name, rule in places
         for measure in table.measures
     ]
+    # A row without figures in a table that has some is ours: the study does not have it.
+    of_study = any(row.row.values for row in reproduced.rows)
     rows = []
     for row in reproduced.rows:
-        published = [*row.row.values, *[math.nan] * (len(table.columns) - len(row.row.values))]
+        published = [printed(value) for value in row.row.values] or ["–" if of_study else "?"] * len(table.columns)
         figures = [
             figure(row.value(rule, name, measure), table.percent, "") for name, rule in places for measure in table.measures
         ]
-        rows.append([row.row.method, *map(printed, published), described(row), *figures])
+        rows.append([row.row.method, *published, described(row), *figures])
     return Grid(table.columns, ours, rows)
 
 

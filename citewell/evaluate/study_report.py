@@ -105,6 +105,7 @@ def print_study(
     analyses: Sequence[ReproducedAnalysis],
     console: Console,
     quick: bool = False,
+    left_out: Sequence[str] = (),
 ) -> None:
     """Print every table of the study with our figures at the right, then its other analyses, and how far they agree."""
     console.print(study.citation, style="bold", highlight=False)
@@ -119,6 +120,10 @@ def print_study(
     console.print("Where the figures differ, and why", style="bold", highlight=False)
     for paragraph in filter(None, (study.differences, summary(tables))):
         console.print(paragraph, highlight=False)
+    if left_out:
+        console.print("What was not measured", style="bold", highlight=False)
+    for line in left_out:
+        console.print(line, highlight=False, markup=False)
 
 
 def _print_table(reproduced: ReproducedTable, console: Console, quick: bool) -> None:
