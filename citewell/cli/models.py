@@ -23,14 +23,19 @@ def command() -> None:
     """
 
 
+def _what(folder: Path) -> str:
+    """What the card of a model says that it is."""
+    return str((archives.card_of(folder) or {}).get("what", "no card"))
+
+
 @command.command("list")
 @json_option
 def list_models(as_json: bool) -> None:
     """List the installed models and what they are."""
-    found = {}
+    found: dict[str, dict[str, str]] = {}
     for folder in model_folders():
         for model in archives.models_in(folder) if folder.is_dir() else []:
-            found.setdefault(model.name, {"folder": str(model), "what": archives.what(model)})
+            found.setdefault(model.name, {"folder": str(model), "what": _what(model)})
     if as_json:
         print_json(found)
         return
@@ -61,7 +66,7 @@ def install(archive: Path, into: Path | None, replace: bool, as_json: bool) -> N
         print_json({"installed": list(map(str, folders))})
         return
     for folder in folders:
-        click.echo(f"{folder}  {archives.what(folder)}")
+        click.echo(f"{folder}  {_what(folder)}")
     if target not in model_folders():
         click.echo(f"Set CITEWELL_MODELS={target} to use them.", err=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -23,6 +24,9 @@ _SETS = ("data", "sets", "../shared/data")
 @click.option("--all", "everything", is_flag=True, help="Run all queries.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample.")
 @click.option("--yes", "-y", is_flag=True, help="Train what is missing without asking.")
+@click.option(
+    "--hours", type=click.FloatRange(0), metavar="N", help="Train no model that takes more than N hours (default: no limit)."
+)
 @click.option("--no-training", is_flag=True, help="Measure only what can run without training.")
 @click.option(
     "--quick",
@@ -40,6 +44,7 @@ def command(
     everything: bool,
     seed: int,
     yes: bool,
+    hours: float | None,
     no_training: bool,
     quick: bool,
     out: Path | None,
@@ -84,7 +89,7 @@ def command(
             models = stack.enter_context(quick_runs.quick_cache(folders))
             size = min(sample, quick_runs.SAMPLE)
         consent = "no" if no_training else "yes" if yes else "ask"
-        training = offer_training(content, folders, size, seed, models, quick, consent)
+        training = offer_training(content, folders, size, seed, models, quick, consent, math.inf if hours is None else hours)
         with TerminalProgress() as progress:
             train = train_library_model(quick) if training.agreed else None
             plan = Plan(folders, size, seed, quick, train, can_train, progress)

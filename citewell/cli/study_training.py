@@ -29,14 +29,17 @@ class Training:
 
 
 def offer_training(
-    study: Study, sets: Sequence[Path], sample: int | None, seed: int, models: Path, quick: bool, consent: str
+    study: Study, sets: Sequence[Path], sample: int | None, seed: int, models: Path, quick: bool, consent: str, hours: float
 ) -> Training:
-    """List what the study lacks, ask if `consent` is ``ask`` (else ``yes`` or ``no``), and train it into `models`."""
+    """List what the study lacks, ask if `consent` is ``ask`` (else ``yes`` or ``no``), and train it into `models`.
+
+    Models that take more than `hours` are left out.
+    """
     from citewell.train.study_models import lacking, train_lacking
 
     missing = lacking(study, sets, sample, seed)
-    possible = [each for each in missing if not each.obstacle]
-    training = Training(consent != "no", [_line(each, quick) for each in missing if each.obstacle])
+    possible = [each for each in missing if not each.obstacle and (quick or each.seconds <= 3600 * hours)]
+    training = Training(consent != "no", [_line(each, quick) for each in missing if each not in possible])
     if possible:
         click.echo(f"Models that {_count(possible, 'row')} of the study need and that are not trained yet:", err=True)
         for each in possible:

@@ -111,18 +111,23 @@ def reproduce(study: Study, plan: Plan) -> list[ReproducedTable]:
     ]
     for folder in plan.sets:
         dataset = DataSet.open(folder)
-        for task, split in dict.fromkeys((each.table.task, each.table.split) for each in tables):
-            here = [each for each in tables if (each.table.task, each.table.split) == (task, split)]
+        for task, split, conditions in dict.fromkeys(_queries(each.table) for each in tables):
+            here = [each for each in tables if _queries(each.table) == (task, split, conditions)]
             if task not in dataset.tasks or not any(row.status == MEASURED for each in here for row in each.rows):
                 continue
             try:
-                runs = _Runs(plan, folder, task, split)
+                runs = _Runs(plan, folder, task, split, dict(conditions))
                 for lenient, found_by, tables_of_rule, rule in _rules(here):
                     runs.measure(tables_of_rule, rule, lenient, found_by)
             except CitewellError as error:
                 for each in here:
                     each.failed[dataset.name] = str(error)
     return tables
+
+
+def _queries(table: Table) -> tuple[str, str, tuple[tuple[str, Any], ...]]:
+    """What determines the queries of a table and their library."""
+    return table.task, table.split, tuple(table.conditions().items())
 
 
 def systems(rows: Iterable[Row], quick: bool = False) -> dict[str, Pipeline]:
@@ -158,11 +163,14 @@ def _rules(tables: Sequence[ReproducedTable]) -> Iterator[tuple[bool, str, list[
 class _Runs:
     """Measures the rows of tables on one task and split of a set."""
 
-    def __init__(self, plan: Plan, folder: Path, task: str, split: str) -> None:
+    def __init__(self, plan: Plan, folder: Path, task: str, split: str, conditions: dict[str, Any]) -> None:
         extras.require("ir_measures", "scipy")
         self._plan = plan
-        self._evaluation = Evaluation(folder, task, split, plan.sample, plan.seed, progress=plan.progress, train=plan.train)
+        self._evaluation = Evaluation(
+            folder, task, split, plan.sample, plan.seed, progress=plan.progress, train=plan.train, **conditions
+        )
         self._name = self._evaluation.dataset.name
+        self._conditions = conditions
         self._queries: list[JudgedQuery] = self._evaluation.queries()
         self._fingerprint = queries_fingerprint(self._evaluation.dataset.digest(False), self._queries)
         self._kept = ResultsCache()
@@ -244,5 +252,5 @@ class _Runs:
         finder = pipeline(found_by) if found_by else None
         weights = system.fingerprints() | (finder.fingerprints() if finder else {})
         models = [f"{date} {name} {file}" for (date, name), file in self._models(libraries, system).items()]
-        rule = (lenient, finder.key if finder else "")
+        rule = (lenient, finder.key if finder else "", *sorted(self._conditions.items()))
         return result_key(system.key, weights, models, self._fingerprint, rule, self._plan.seed)

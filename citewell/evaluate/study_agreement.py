@@ -68,7 +68,7 @@ def summary(tables: Sequence[ReproducedTable]) -> str:
         text += (
             f" The order of the methods was compared {len(taus)} times (each published column with each set and rule):"
             f" Kendall's tau is {sum(taus) / len(taus):.2f} on average, from {min(taus):.2f} to {max(taus):.2f};"
-            f" {same} times the order is the same."
+            f" the order is the same in {same} of them."
         )
     return text
 
@@ -87,9 +87,9 @@ def _sentence(group: Sequence[Agreement]) -> str:
     taus = ", ".join(f"{each.tau:.2f}{f' ({each.data})' if each.data else ''}" for each in group)
     furthest = min(group, key=lambda each: each.tau)
     moved = f" Furthest apart{f' ({furthest.data})' if furthest.data else ''}: {furthest.moved}." if furthest.moved else ""
+    count = first.methods if len({each.methods for each in group}) == 1 else "the"
     return (
-        f"{first.set}{rule}, {first.measure}: the order of {first.methods} methods agrees with the study's"
-        f" with Kendall's tau {taus}.{moved}"
+        f"{first.set}{rule}, {first.measure}: Kendall's tau of our order of {count} methods with the study's is {taus}.{moved}"
     )
 
 

@@ -73,6 +73,7 @@ def _table(reproduced: ReproducedTable, quick: bool) -> list[str]:
         f"{table.caption}.",
         *([f"**{QUICK}**"] if quick else []),
         ours,
+        *filter(None, [table.note]),
         *failed,
         _markdown(header, content.rows, numbers),
         *(["\n".join(f"- {line}" for line in lines)] if (lines := sentences(reproduced)) else []),

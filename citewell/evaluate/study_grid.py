@@ -9,6 +9,8 @@ from typing import NamedTuple
 from citewell.evaluate.reproduce import MISSING, NONE, STRICT, STUDY, ReproducedRow, ReproducedTable
 from citewell.evaluate.studies import Row, Table
 from citewell.evaluate.tuning import label
+from citewell.models.archives import card_of
+from citewell.models.weights import folder
 from citewell.pipeline.contract import TrainedModel, Vectors
 from citewell.pipeline.registry import definitions, pipeline
 
@@ -63,7 +65,9 @@ def rules(reproduced: ReproducedTable) -> str:
     counts = ", ".join(f"{name} {count:,}" for name, count in reproduced.queries[STUDY].items())
     found = f"only the queries whose relevant paper {table.found_by} retrieves ({counts})" if table.found_by else ""
     own = f"; by the study's rule ({rule_name(table)}): {lenient or found}" if lenient or found else ""
-    return f"{sets}, {table.split} split, strict in time{own}"
+    titles = ", without papers that have only a title, like the study" if table.abstracts_only else ""
+    cut = f", contexts of at most {table.context_characters} characters on either side" if table.context_characters else ""
+    return f"{sets}, {table.split} split, strict in time{titles}{cut}{own}"
 
 
 def described(row: ReproducedRow) -> str:
@@ -72,7 +76,7 @@ def described(row: ReproducedRow) -> str:
         return ""
     if row.status == MISSING:
         return f"missing: {label(row.row.pipeline, row.row.settings)}"
-    used = weights(row.row)
+    used = [f"{name}{origin(name)}" for name in weights(row.row)]
     failed = "; ".join(f"{name}: {reason}" for name, reason in row.failed.items())
     return (
         f"{label(row.row.pipeline, row.row.settings)}{f' (weights: {chr(44).join(used)})' if used else ''}"
@@ -85,6 +89,13 @@ def weights(row: Row) -> list[str]:
     needed = pipeline(row.pipeline, **row.settings).requirements() if row.pipeline in definitions() else []
     names = [need.encoder if isinstance(need, Vectors) else need.name for need in needed if not isinstance(need, TrainedModel)]
     return list(dict.fromkeys(names))
+
+
+def origin(name: str) -> str:
+    """From which weights a model was trained, as its card says: a row must not pass for that of a better base."""
+    card = card_of(folder(name)) or {}
+    base = card.get("recipe", {}).get("base", "")
+    return f" from {base}" if base else ""
 
 
 def cells(rows: Sequence[Sequence[str | float]], percent: bool) -> list[list[str]]:

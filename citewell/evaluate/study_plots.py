@@ -8,10 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from citewell.evaluate.analyses.contract import Result
-from citewell.evaluate.plots import _GREY, _LOOK, DPI, Axes, Figure, FigureCanvasAgg, _mark, _save, matplotlib
+from citewell.evaluate.plots import _GREY, _LOOK, DPI, _mark, _save  # also says what to install without matplotlib
 from citewell.evaluate.reproduce import STRICT, STUDY, ReproducedTable
 from citewell.evaluate.study_analyses import ReproducedAnalysis
 from citewell.evaluate.study_columns import columns
@@ -181,11 +186,9 @@ def _finish(figure: Figure, heading: tuple[str, list[str]], series: Sequence[_Se
     legend = _names(series)
     top = (0.3 + 0.2 * lines + 0.16 * len(conditions)) / height
     bottom = (0.12 + 0.22 * math.ceil(len(legend) / 3)) / height if legend else 0.02
-    figure.get_layout_engine().set(rect=(0, bottom, 1, 1 - top - bottom))
+    figure.set_layout_engine("constrained", rect=(0, bottom, 1, 1 - top - bottom))
     if legend:
-        handles = [
-            matplotlib.lines.Line2D([], [], linestyle="", markersize=6, label=name, **mark) for name, mark in legend.items()
-        ]
+        handles = [Line2D([], [], linestyle="", markersize=6, label=name, **mark) for name, mark in legend.items()]
         figure.legend(handles=handles, loc="lower left", bbox_to_anchor=(0.01, 0.0), ncols=3, fontsize=9)
 
 

@@ -45,6 +45,9 @@ def _table_as_json(reproduced: ReproducedTable) -> dict[str, Any]:
         "split": table.split,
         "lenient": table.lenient,
         "found_by": table.found_by,
+        "abstracts_only": table.abstracts_only,
+        "context_characters": table.context_characters,
+        "note": table.note,
         "percent": table.percent,
         "queries": reproduced.queries[STRICT],
         "queries_by_study_rule": reproduced.queries[STUDY],
@@ -135,6 +138,8 @@ def _print_table(reproduced: ReproducedTable, console: Console, quick: bool) -> 
     conditions = rules(reproduced)
     ours = f"OTHER DATA, {conditions}" if conditions else "no available set has this task, or no pipeline of the table can run"
     console.print(f"ours: {ours}", style="yellow", highlight=False)
+    if reproduced.table.note:
+        console.print(reproduced.table.note, style="yellow", highlight=False)
     for name, reason in reproduced.failed.items():
         console.print(f"ours: {name} was not measured: {reason}", style="yellow", highlight=False)
     content = grid(reproduced)

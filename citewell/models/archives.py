@@ -74,12 +74,12 @@ def models_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_dir() and _files(path))
 
 
-def what(folder: Path) -> str:
-    """What the card of a model says that it is; empty if it has no readable card."""
+def card_of(folder: Path) -> dict[str, Any] | None:
+    """The card of a model; None if it has no readable one."""
     try:
-        return str(msgspec.json.decode((folder / CARD).read_bytes(), type=dict[str, Any]).get("what", ""))
+        return msgspec.json.decode((folder / CARD).read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.DecodeError):
-        return ""
+        return None
 
 
 def read_manifest(archive: Path) -> Manifest:
@@ -146,15 +146,11 @@ def _check_names(archive: Path, manifest: Manifest) -> None:
 
 def _described(folder: Path) -> PackedModel:
     """A model with its card and checksums."""
-    path = folder / CARD
-    if not path.is_file():
+    card = card_of(folder)
+    if card is None:
         raise CitewellError(f"{folder} has no {CARD}, which says what the model is, its recipe, data, figures and licence")
-    try:
-        card = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise CitewellError(f"{path} is not a card: {error}") from None
     if missing := [name for name in NEEDED if not card.get(name)]:
-        raise CitewellError(f"{path} does not say {', '.join(missing)}; train the model again, or add it to the card")
+        raise CitewellError(f"{folder / CARD} does not say {', '.join(missing)}; train the model again, or add it to the card")
     return PackedModel(card, {file: _sha256(folder / file) for file in _files(folder)})
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from citewell import extras
 from citewell.errors import CitewellError
@@ -42,6 +43,8 @@ class Lacking:
     """An estimate of the time."""
     split: str = ""
     """Of a library's model: the split whose libraries need it."""
+    conditions: tuple[tuple[str, Any], ...] = ()
+    """Of a library's model: what the study changes in the set (`Table.conditions`)."""
     ends: tuple[int, ...] = ()
     """Of a library's model: the libraries that lack it, by the end of their year (yyyymmdd)."""
     encoder: Path | None = None
@@ -181,19 +184,20 @@ def _library_models(tables: Sequence[Table], sets: Sequence[Path], sample: int |
     """The models that libraries of the sets lack, one entry for each set, split and model."""
     for folder in sets:
         dataset = DataSet.open(folder)
-        needed: dict[tuple[str, str, str], dict[str, None]] = {}
+        needed: dict[tuple[str, str, str, tuple[tuple[str, Any], ...]], dict[str, None]] = {}
         for table in tables:
             for method, chosen in _pipelines([table]) if table.task in dataset.tasks else ():
                 for name in chosen.models():
-                    needed.setdefault((table.task, table.split, name), {})[method] = None
-        for (task, split, name), rows in needed.items():
-            yield from _library_model(folder, task, split, name, tuple(rows), sample, seed)
+                    changed = tuple(table.conditions().items())
+                    needed.setdefault((table.task, table.split, name, changed), {})[method] = None
+        for (task, split, name, changed), rows in needed.items():
+            evaluation = Evaluation(folder, task, split, sample, seed, **dict(changed))
+            yield from _library_model(evaluation, name, tuple(rows), changed)
 
 
 def _library_model(
-    folder: Path, task: str, split: str, name: str, rows: tuple[str, ...], sample: int | None, seed: int
+    evaluation: Evaluation, name: str, rows: tuple[str, ...], conditions: tuple[tuple[str, Any], ...]
 ) -> Iterator[Lacking]:
-    evaluation = Evaluation(folder, task, split, sample, seed)
     libraries = evaluation.libraries()
     ends = libraries.ends(judged.date for judged in evaluation.queries())
     missing = tuple(date for date in ends if not libraries.has_model(date, name, training.is_current))
@@ -201,12 +205,14 @@ def _library_model(
         recipe = library_recipe(name)
         seconds = len(missing) * estimates.library_seconds(recipe, evaluation.dataset.records(False))
         obstacle = "" if training.can_train(name) else "it needs gensim; run: pip install 'citewell[train]'"
-        yield Lacking(name, name, rows, (folder,), seconds, split, missing, obstacle=obstacle)
+        sets = (evaluation.folder,)
+        yield Lacking(name, name, rows, sets, seconds, evaluation.split, conditions, missing, obstacle=obstacle)
 
 
 def _train_on_libraries(each: Lacking, progress: Progress, is_quick: bool) -> None:
     (folder,) = each.sets
     task = "evidence" if "evidence" in DataSet.open(folder).tasks else DataSet.open(folder).tasks[0]
-    libraries = Evaluation(folder, task, each.split, progress=progress, train=train_library_model(is_quick)).libraries()
+    train, changed = train_library_model(is_quick), dict(each.conditions)
+    libraries = Evaluation(folder, task, each.split, progress=progress, train=train, **changed).libraries()
     for date in each.ends:
         libraries.cached(date, [each.model]).close()
