@@ -140,13 +140,16 @@ def systems(rows: Iterable[Row], quick: bool = False) -> dict[str, Pipeline]:
 
 
 def _quick(row: Row) -> dict[str, Any]:
-    """Settings that let re-rankers read few papers."""
-    deep = [
-        stage
-        for stage in pipeline(row.pipeline, **row.settings).stages
-        if "depth" in [each.name for each in fields(stage)] and getattr(stage, "depth") > QUICK_DEPTH  # type: ignore[arg-type]  # noqa: B009
-    ]
-    return {"depth": QUICK_DEPTH} if deep and "depth" not in row.settings else {}
+    """Settings that let re-rankers and navigation read few papers."""
+    chosen: dict[str, Any] = {}
+    for stage in pipeline(row.pipeline, **row.settings).stages[1:]:
+        values = {each.name: getattr(stage, each.name) for each in fields(stage)}  # type: ignore[arg-type]
+        for name in ("depth", "total"):
+            if values.get(name, 0) > QUICK_DEPTH:
+                chosen[name] = QUICK_DEPTH
+        if isinstance(values.get("seeds"), tuple):
+            chosen["seeds"] = [min(each, QUICK_DEPTH) for each in values["seeds"]]
+    return {name: value for name, value in chosen.items() if name not in row.settings}
 
 
 def _rules(tables: Sequence[ReproducedTable]) -> Iterator[tuple[bool, str, list[ReproducedTable], str]]:

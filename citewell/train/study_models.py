@@ -28,6 +28,10 @@ TRAINING = ".training"
 """The suffix of the folder of a model that is not complete yet."""
 
 
+UNKNOWN = "?"
+"""The base of weights whose pipeline does not name it."""
+
+
 @dataclass(frozen=True)
 class Lacking:
     """A model that rows of a study need and that is not there."""
@@ -97,13 +101,15 @@ def train_library_model(is_quick: bool) -> Callable[[Library, str, Progress], No
 
 
 def recipe_of(name: str) -> tuple[str, str]:
-    """The recipe that trains the weights called `name` and the model that it starts from; empty if there is no recipe.
+    """The recipe that trains the weights called `name`, empty if there is none; and the model that it starts from.
 
-    A pipeline that needs no other weights says both; otherwise it is the recipe of the same name.
+    A pipeline that needs no other weights says both; otherwise it is the recipe of the same name. Weights that do not have the
+    name of their recipe start from another model than the recipe says: without its name they cannot be trained here.
     """
     for known, definition in definitions().items():
         if "recipe" in definition and list(pipeline(known).fingerprints()) == [name]:
-            return definition["recipe"], definition.get("base", "")
+            recipe = definition["recipe"]
+            return recipe, definition.get("base", "" if recipe.endswith(name) else UNKNOWN)
     return (name, "") if name in recipes() else ("", "")
 
 
@@ -160,6 +166,9 @@ def _obstacle(recipe: Recipe, sets: Sequence[Path], start: str, encoder: Path | 
         return str(error)
     if not sets:
         return "none of the sets has the task that it learns from"
+    if start == UNKNOWN:
+        out = f"{weights.model_folders()[0]}/NAME"
+        return f"its base is not named; run: citewell train {recipe.name} --encoder BASE --out {out}"
     if encoder and not encoder.is_dir():
         return f"it starts from {start!r}; put that model's folder into {weights.model_folders()[0]}"
     if isinstance(recipe, PackRecipe) and recipe.base not in from_sets.TRAINED_BASES:
