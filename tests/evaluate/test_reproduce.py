@@ -6,14 +6,19 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from citewell.cli.reproduce import command
 from citewell.evaluate import measures, studies
+from citewell.evaluate import reproduce as reproducing
+from citewell.evaluate.outcomes import run_systems
+from citewell.evaluate.reproduce import MEASURED, ReproducedRow
 from citewell.evaluate.sentences import VIEWS
-from citewell.evaluate.study_report import _described, weights
+from citewell.evaluate.study_agreement import kendall_tau
+from citewell.evaluate.study_grid import described, weights
 from citewell.pipeline.registry import definitions
 from tests.evaluate.small_set import small_set
 
@@ -46,17 +51,10 @@ def test_figures_are_in_the_columns_of_the_study() -> None:
         assert dict(zip(tables[name].columns, hybrid.values, strict=True))["Recall@10"] == recall
 
 
-NAMED = re.compile(r"specter|scincl|scibert|biobert|mpnet|minilm|bert|electra", re.IGNORECASE)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_row_that_names_a_model_says_whose_weights_it_runs_with(name: str) -> None:
-    for table in studies.load(name).tables:
-        for row in table.rows:
-            if row.pipeline in definitions() and NAMED.search(row.method.replace("TextBib", "")):
-                assert weights(row), (table.name, row.method, row.pipeline)
+def test_a_row_says_whose_weights_it_runs_with() -> None:
     (row,) = [row for row in studies.load("medic2023").tables[3].rows if row.method.startswith("SPECTER")]
-    assert weights(row) == ["minilm"] and _described(row) == "dense-context-abstract (weights: minilm)"
+    assert weights(row) == ["minilm"]
+    assert described(ReproducedRow(row, MEASURED)) == "dense-context-abstract (weights: minilm)"
 
 
 def test_percentages_are_next_to_percentages() -> None:
@@ -97,3 +95,70 @@ def test_the_settings_and_rules_of_a_table_apply(tmp_path: Path) -> None:
     assert tables["Table 4.2"]["lenient"] is True and tables["Table 5.1"]["split"] == "dev"
     tried = [row["ours"]["small"]["R@1000"] for row in tables["Table 5.1"]["rows"]]
     assert len(tried) == 10 and all(math.isfinite(value) for value in tried)
+
+
+def run(study: str, folder: Path, *options: str) -> dict[str, Any]:
+    arguments = [study, str(folder), "--sample", "10", "--no-training", "--json", *options]
+    content: dict[str, Any] = json.loads(CliRunner().invoke(command, arguments, catch_exceptions=False).stdout)
+    return content
+
+
+def test_a_table_with_a_rule_of_its_own_is_measured_strictly_too(tmp_path: Path) -> None:
+    made = small_set()
+    for paper in made.papers:  # BM25 on own text finds nothing by the title alone
+        paper["title"] = paper["abstract"] = "" if paper["id"].endswith("-3") else paper["title"]
+    content = run("medic2023", made.write(tmp_path / "set"))
+    tables = {table["name"]: table for table in content["tables"]}
+    inserted = next(row for row in tables["Table 4.2"]["rows"] if row["method"] == "BM25")
+    assert inserted["ours_by_study_rule"]["small"].keys() == inserted["ours"]["small"].keys() == {"R@10", "RR"}
+    assert tables["Table 5.1"]["queries_by_study_rule"] == {}
+    low, high = inserted["intervals"]["small"]["RR"]
+    assert low <= inserted["ours"]["small"]["RR"] <= high
+
+
+def test_a_finished_row_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = small_set().write(tmp_path / "set")
+    first = run("nogueira2020", folder)
+    ran: list[str] = []
+
+    def counted(queries: Any, libraries: Any, pipelines: Any, **named: Any) -> Any:
+        ran.extend(each.name for each in pipelines)
+        return run_systems(queries, libraries, pipelines, **named)
+
+    monkeypatch.setattr(reproducing, "run_systems", counted)
+    assert run("nogueira2020", folder) == first and ran == []
+    assert run("nogueira2020", folder, "--seed", "1") != first and "bm25" in ran
+
+
+def test_the_report_has_every_table_with_a_plot_and_the_results(tmp_path: Path) -> None:
+    content = run("nogueira2020", small_set().write(tmp_path / "set"), "--out", str(tmp_path / "out"))
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    for table in studies.load("nogueira2020").tables:
+        assert f"## {table.name}" in report
+    assert studies.load("nogueira2020").differences in report and "Kendall" in report
+    plots = re.findall(r"\]\((plots/[^)]*\.svg)\)", report)
+    assert plots and all("published" in (tmp_path / "out" / plot).read_text("utf-8") for plot in plots)
+    written = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert written["tables"] == content["tables"]
+
+
+def test_a_quick_run_says_so_on_every_table_and_keeps_nothing_as_real(tmp_path: Path, cache: Path) -> None:
+    folder = small_set().write(tmp_path / "set")
+    arguments = ["nogueira2020", str(folder), "--quick", "--no-training"]
+    printed = CliRunner().invoke(command, arguments, catch_exceptions=False).stdout
+    assert printed.count("QUICK") == len(studies.load("nogueira2020").tables)
+    assert not (cache / "sets").exists() and not (cache / "results").exists() and (cache / "quick" / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "tau"),
+    [
+        ([1, 2, 3], [10, 20, 30], 1),
+        ([1, 2, 3], [3, 2, 1], -1),
+        ([1, 2, 3, 4], [1, 2, 4, 3], 2 / 3),
+        ([1, 1, 2], [1, 2, 3], 0.8165),
+    ],
+)
+def test_the_agreement_of_two_orders(one: list[float], other: list[float], tau: float) -> None:
+    assert kendall_tau(one, other) == pytest.approx(tau, abs=1e-4)
+    assert math.isnan(kendall_tau([1, 1], [1, 2]))
