@@ -59,9 +59,7 @@ def summary(tables: Sequence[ReproducedTable]) -> str:
     with_pipeline = [row for each in tables for row in each.rows if row.row.pipeline]
     measured = [row for row in with_pipeline if row.status == MEASURED and (row.figures[STRICT] or row.figures[STUDY])]
     rows = sum(len(each.rows) for each in tables)
-    text = (
-        f"Of {rows} rows in {len(tables)} tables, {len(with_pipeline)} have a pipeline here and {len(measured)} were measured."
-    )
+    text = f"Of {rows} rows in {len(tables)} tables, {len(with_pipeline)} have a pipeline here; measured: {len(measured)}."
     taus = [each.tau for table in tables for each in agreements(table) if not math.isnan(each.tau)]
     if taus:
         same = sum(tau == 1 for tau in taus)

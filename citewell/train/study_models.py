@@ -45,8 +45,9 @@ class Lacking:
     """The sets to train it on; of a library's model, the one set."""
     seconds: float = 0.0
     """An estimate of the time."""
+    task: str = ""
+    """Of a library's model: the task and split whose libraries need it."""
     split: str = ""
-    """Of a library's model: the split whose libraries need it."""
     conditions: tuple[tuple[str, Any], ...] = ()
     """Of a library's model: what the study changes in the set (`Table.conditions`)."""
     ends: tuple[int, ...] = ()
@@ -215,13 +216,13 @@ def _library_model(
         seconds = len(missing) * estimates.library_seconds(recipe, evaluation.dataset.records(False))
         obstacle = "" if training.can_train(name) else "it needs gensim; run: pip install 'citewell[train]'"
         sets = (evaluation.folder,)
-        yield Lacking(name, name, rows, sets, seconds, evaluation.split, conditions, missing, obstacle=obstacle)
+        where = (evaluation.task, evaluation.split, conditions, missing)
+        yield Lacking(name, name, rows, sets, seconds, *where, obstacle=obstacle)
 
 
 def _train_on_libraries(each: Lacking, progress: Progress, is_quick: bool) -> None:
     (folder,) = each.sets
-    task = "evidence" if "evidence" in DataSet.open(folder).tasks else DataSet.open(folder).tasks[0]
     train, changed = train_library_model(is_quick), dict(each.conditions)
-    libraries = Evaluation(folder, task, each.split, progress=progress, train=train, **changed).libraries()
+    libraries = Evaluation(folder, each.task, each.split, progress=progress, train=train, **changed).libraries()
     for date in each.ends:
         libraries.cached(date, [each.model]).close()
