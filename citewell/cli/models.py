@@ -58,7 +58,8 @@ def list_models(as_json: bool) -> None:
 def install(archive: Path, into: Path | None, replace: bool, as_json: bool) -> None:
     """Install the models of ARCHIVE, after verifying their checksums.
 
-    citewell models install citewell-weights-0.1.0.tar.gz
+    \b
+        citewell models install citewell-weights-0.1.0.tar.gz
     """
     target = into or model_folders()[0]
     folders = archives.unpack(archive, target, replace)
@@ -79,7 +80,8 @@ def install(archive: Path, into: Path | None, replace: bool, as_json: bool) -> N
 def pack(folder: Path, out: Path, only: tuple[str, ...], as_json: bool) -> None:
     """Pack the models in FOLDER, one folder for each, into an archive. Every model must have a card.
 
-    citewell models pack models --out dist/citewell-weights.tar.gz
+    \b
+        citewell models pack models --out dist/citewell-weights.tar.gz
     """
     folders = [path for path in archives.models_in(folder) if not only or path.name in only]
     if unknown := sorted(set(only) - {path.name for path in folders}):
