@@ -17,10 +17,10 @@ from matplotlib.lines import Line2D
 
 from citewell.evaluate.analyses.contract import Result
 from citewell.evaluate.plots import _GREY, _LOOK, DPI, _mark, _save  # also says what to install without matplotlib
-from citewell.evaluate.reproduce import STRICT, STUDY, ReproducedTable
+from citewell.evaluate.reproduce import STRICT, STUDY, ReproducedRow, ReproducedTable
 from citewell.evaluate.study_analyses import ReproducedAnalysis
 from citewell.evaluate.study_columns import columns
-from citewell.evaluate.study_grid import rule_name, rules
+from citewell.evaluate.study_grid import origin, rule_name, rules, weights
 
 _PUBLISHED = ("o", "s", "D", "^", "v", "P")
 """The markers of the study's data sets; they are hollow and grey, ours are filled and coloured."""
@@ -45,9 +45,9 @@ def draw_table(reproduced: ReproducedTable, title: str, path_without_suffix: Pat
     drawn = [name for name in table.measures if any(each.measure == name for each in series)]
     if not drawn:
         return []
-    methods = ["\n".join(textwrap.wrap(row.row.method, 44)) for row in reproduced.rows]
+    methods = [_label(row) for row in reproduced.rows]
     lines = sum(method.count("\n") + 1 for method in methods)
-    across = min(len(drawn), 3)
+    across = len(drawn) if len(drawn) < 4 else 2
     down = math.ceil(len(drawn) / across)
     heading = _heading(title, _conditions(reproduced), 11.0)
     height = 1.5 + 0.2 * len(heading[1]) + down * (0.7 + _ROW * max(lines, 3)) + 0.22 * math.ceil(len(_names(series)) / 3)
@@ -89,6 +89,13 @@ def draw_analysis(reproduced: ReproducedAnalysis, title: str, path_without_suffi
 def plot_title(name: str, caption: str, quick: bool) -> str:
     """The title of a plot."""
     return f"{'QUICK, not a result: ' if quick else ''}{name}. {caption}"
+
+
+def _label(row: ReproducedRow) -> str:
+    """The method; and where we measured it with weights, whose: they need not be those of the study."""
+    used = [f"{name}{origin(name)}" for name in weights(row.row)] if any(row.figures.values()) else []
+    lines = textwrap.wrap(row.row.method, 44)
+    return "\n".join([*lines, *(textwrap.wrap(f"(ours: {', '.join(used)})", 44) if used else [])])
 
 
 def _published(reproduced: ReproducedTable) -> list[_Series]:

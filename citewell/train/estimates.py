@@ -18,8 +18,11 @@ import numpy as np
 from citewell.evaluate.sets import DataSet
 from citewell.train.recipe import EvidenceRecipe, LibraryRecipe, PackRecipe, WordsRecipe
 
-PAPER_SECONDS = {"lda": 0.012, "doc2vec": 0.004, "paper2vec": 0.006, "hyperdoc2vec": 0.004}
-"""CPU seconds for each paper of a library with the recipes that ship; another number of epochs is in proportion."""
+RECORD_SECONDS = {"lda": 0.0016, "doc2vec": 0.002, "paper2vec": 0.003, "hyperdoc2vec": 0.0006}
+"""Seconds for each paper and context of a library with the recipes that ship; on the set cs, on two shared cores, LDA took 139 s
+and HyperDoc2Vec 51 s."""
+SLOWEST = 0.003
+"""The same for other methods; LDA by Gibbs sampling took 256 s."""
 WORD_SECONDS = 4e-6
 """CPU seconds of skip-gram for each word and epoch."""
 STEP_SECONDS = {"joint-snippets": 0.6, "semiser": 0.05}
@@ -34,23 +37,23 @@ GPU = 1e14
 """Operations per second of a GPU."""
 
 
-def library_seconds(recipe: LibraryRecipe, papers: int) -> float:
-    """The time to train a model of a library of this size."""
-    return PAPER_SECONDS.get(recipe.kind, max(PAPER_SECONDS.values())) * papers
+def library_seconds(recipe: LibraryRecipe, records: int) -> float:
+    """The time to train a model of a library with this many papers and contexts."""
+    return RECORD_SECONDS.get(recipe.kind, SLOWEST) * records
 
 
 def weights_seconds(recipe: PackRecipe | EvidenceRecipe | WordsRecipe, sets: Sequence[Path], base: Path | None) -> float:
     """The time to train weights on sets; `base` is the folder of the initial weights."""
     words = RECORD_WORDS * sum(DataSet.open(folder).records(False) for folder in sets)
     if isinstance(recipe, PackRecipe):
-        return _network_seconds(recipe, base)
+        return _network_seconds(recipe, sets, base)
     skip_gram = WORD_SECONDS * recipe.words.epochs * words / _cores()
     if isinstance(recipe, WordsRecipe):
         return skip_gram
     return skip_gram + STEP_SECONDS.get(recipe.kind, 1.0) * recipe.numbers.get("steps", 1000) / _cores()
 
 
-def _network_seconds(recipe: PackRecipe, base: Path | None) -> float:
+def _network_seconds(recipe: PackRecipe, sets: Sequence[Path], base: Path | None) -> float:
     numbers, inputs = recipe.numbers, recipe.inputs
     examples = _examples(recipe.kind, numbers)
     if recipe.kind == "enhanced-context":
@@ -60,7 +63,7 @@ def _network_seconds(recipe: PackRecipe, base: Path | None) -> float:
     else:
         parameters = (base / "model.safetensors").stat().st_size // 4 if base else 22_000_000
         tokens, efficiency = inputs.get("pair", inputs.get("query", 256)), EFFICIENCY
-    return 6 * parameters * tokens * examples * _steps(recipe) / (speed() * efficiency)
+    return 6 * parameters * tokens * examples * _steps(recipe, sets) / (speed() * efficiency)
 
 
 def _examples(kind: str, numbers: dict[str, Any]) -> int:
@@ -72,8 +75,12 @@ def _examples(kind: str, numbers: dict[str, Any]) -> int:
     return int(numbers.get("pairs", numbers.get("batch", 64)))
 
 
-def _steps(recipe: PackRecipe) -> int:
-    return int(recipe.numbers.get("steps", 1000 * recipe.numbers.get("epochs", 1)))
+def _steps(recipe: PackRecipe, sets: Sequence[Path]) -> int:
+    """The steps of the recipe; where it has epochs, of all paragraphs of the sets."""
+    if "steps" in recipe.numbers:
+        return int(recipe.numbers["steps"])
+    paragraphs = sum(1 for folder in sets for _ in DataSet.open(folder).paragraphs())
+    return max(1, int(recipe.numbers.get("epochs", 1) * paragraphs / recipe.numbers.get("queries", 16)))
 
 
 @lru_cache(maxsize=1)
