@@ -19,8 +19,8 @@ from citewell.evaluate.sets import DataSet
 from citewell.train.recipe import EvidenceRecipe, LibraryRecipe, PackRecipe, WordsRecipe
 
 RECORD_SECONDS = {"lda": 0.0016, "doc2vec": 0.002, "paper2vec": 0.003, "hyperdoc2vec": 0.0006}
-"""Seconds for each paper and context of a library with the recipes that ship; on the set cs, on two shared cores, LDA took 139 s
-and HyperDoc2Vec 51 s."""
+"""Seconds for each paper and context of a library with the recipes that ship. On cs, on two shared cores, LDA took 139 s
+and HyperDoc2Vec 51 s; Doc2Vec and Paper2Vec are reckoned from their epochs."""
 SLOWEST = 0.003
 """The same for other methods; LDA by Gibbs sampling took 256 s."""
 WORD_SECONDS = 4e-6
