@@ -10,7 +10,7 @@ from citewell.evaluate.studies import Table
 _NAMES = {
     "mrr": ("RR",),
     "mrr@10": ("RR@10",),
-    "map": ("AP", "AP@10"),
+    "map": ("AP", "AP@10", "AP-BioASQ"),
     "map@10": ("AP@10",),
     "ndcg@10": ("nDCG@10", "nDCG-HC@10"),
     "r-prec": ("Rprec",),

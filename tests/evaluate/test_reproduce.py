@@ -52,7 +52,8 @@ def test_figures_are_in_the_columns_of_the_study() -> None:
 
 
 def test_a_row_says_whose_weights_it_runs_with() -> None:
-    (row,) = [row for row in studies.load("medic2023").tables[3].rows if row.method.startswith("SPECTER")]
+    (table,) = [table for table in studies.load("medic2023").tables if table.name == "Table 5.3"]
+    (row,) = [row for row in table.rows if row.method.startswith("SPECTER")]
     assert weights(row) == ["minilm"]
     assert described(ReproducedRow(row, MEASURED)) == "dense-context-abstract (weights: minilm)"
 
@@ -106,7 +107,8 @@ def run(study: str, folder: Path, *options: str) -> dict[str, Any]:
 def test_a_table_with_a_rule_of_its_own_is_measured_strictly_too(tmp_path: Path) -> None:
     content = run("medic2023", small_set().write(tmp_path / "set"))
     tables = {table["name"]: table for table in content["tables"]}
-    inserted = next(row for row in tables["Table 4.2"]["rows"] if row["method"] == "BM25")
+    name = next(name for name in tables if name.startswith("Table 4.2"))
+    inserted = next(row for row in tables[name]["rows"] if row["method"] == "BM25")
     assert inserted["ours_by_study_rule"]["small"].keys() == inserted["ours"]["small"].keys() == {"R@10", "RR"}
     assert tables["Table 5.1"]["queries_by_study_rule"] == {}
     low, high = inserted["intervals"]["small"]["RR"]
