@@ -34,6 +34,12 @@ _SETS = ("data", "sets", "../shared/data")
     help="Minutes on a CPU: at most 20 queries, shallow re-ranking, short trainings. Shows that everything runs, nothing more.",
 )
 @click.option(
+    "--runs",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Rankings made elsewhere (DIR/SET/SPLIT/PIPELINE.run, or PIPELINE.inserted.run) instead of running these pipelines.",
+)
+@click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write report.md, plots and results.json."
 )
 @json_option
@@ -47,6 +53,7 @@ def command(
     hours: float | None,
     no_training: bool,
     quick: bool,
+    runs: Path | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -92,7 +99,7 @@ def command(
         training = offer_training(content, folders, size, seed, models, quick, consent, math.inf if hours is None else hours)
         with TerminalProgress() as progress:
             train = train_library_model(quick) if training.agreed else None
-            plan = Plan(folders, size, seed, quick, train, can_train, progress)
+            plan = Plan(folders, size, seed, quick, train, can_train, progress, runs)
             tables = reproduce(content, plan)
             analyses = reproduce_analyses(content, plan)
         written = write_study(study, content, tables, analyses, plan, out, training.left_out) if out else []

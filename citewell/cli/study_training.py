@@ -68,8 +68,13 @@ def offer_training(
 
 def _agreed(consent: str) -> bool:
     if consent == "ask":
-        return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm("Train them now?", err=True)
+        return _on_terminal() and click.confirm("Train them now?", err=True)
     return consent == "yes"
+
+
+def _on_terminal() -> bool:
+    """Whether somebody can answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _line(each: Lacking, quick: bool) -> str:

@@ -23,6 +23,7 @@ from citewell.evaluate.results_cache import Result, ResultsCache, Value, queries
 from citewell.evaluate.set_libraries import SetLibraries, Train
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.studies import Row, Study, Table
+from citewell.evaluate.trec import read_run
 from citewell.evaluate.tuning import label
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import definitions, pipeline
@@ -56,6 +57,8 @@ class Plan:
     can_train: Callable[[str], bool] = no_training
     """Whether `train` can make a given model."""
     progress: Progress = SILENT
+    runs: Path | None = None
+    """A folder of rankings made elsewhere (`run_file`), which stand in for running the pipelines."""
 
 
 @dataclass
@@ -68,6 +71,8 @@ class ReproducedRow:
     """By rule."""
     failed: dict[str, str] = field(default_factory=dict)
     """Set on which the row could not be measured to the reason."""
+    runs: list[str] = field(default_factory=list)
+    """The files of rankings that stood in for running the pipeline."""
 
     def value(self, rule: str, name: str, measure: str) -> float:
         """Our figure, NaN if there is none."""
@@ -111,6 +116,10 @@ def reproduce(study: Study, plan: Plan) -> list[ReproducedTable]:
     ]
     for folder in plan.sets:
         dataset = DataSet.open(folder)
+        for each in tables:
+            for row in each.rows:
+                if run_file(plan, dataset.name, each.table.split, row.row):
+                    row.status = MEASURED
         for task, split, conditions in dict.fromkeys(_queries(each.table) for each in tables):
             here = [each for each in tables if _queries(each.table) == (task, split, conditions)]
             if task not in dataset.tasks or not any(row.status == MEASURED for each in here for row in each.rows):
@@ -123,6 +132,17 @@ def reproduce(study: Study, plan: Plan) -> list[ReproducedTable]:
                 for each in here:
                     each.failed[dataset.name] = str(error)
     return tables
+
+
+def run_file(plan: Plan, name: str, split: str, row: Row, lenient: bool = False) -> Path | None:
+    """The ranking of a row made elsewhere: ``SET/SPLIT/PIPELINE.run``, or ``PIPELINE.inserted.run`` with inserted papers.
+
+    Runs are those of pipelines without settings. They may be compressed (``.run.gz``).
+    """
+    if plan.runs is None or not row.pipeline or row.settings:
+        return None
+    path = plan.runs / name / split / f"{row.pipeline}{'.inserted' if lenient else ''}.run"
+    return next((each for each in (path, path.with_name(f"{path.name}.gz")) if each.is_file()), None)
 
 
 def _queries(table: Table) -> tuple[str, str, tuple[tuple[str, Any], ...]]:
@@ -193,12 +213,13 @@ class _Runs:
 
     def _results(self, rows: Sequence[ReproducedRow], names: Sequence[str], lenient: bool, found_by: str) -> dict[str, Result]:
         """The results of the systems of some rows: those that were kept, and the others measured now."""
+        elsewhere, results = self._from_runs(rows, names, lenient, found_by)
+        rows = [row for row in rows if id(row) not in elsewhere and row.row.pipeline in definitions()]
         chosen = systems((row.row for row in rows), self._plan.quick)
         libraries = self._evaluation.libraries()
-        results: dict[str, Result] = {}
         left: list[Pipeline] = []
         for name, system in chosen.items():
-            if missing := self._untrained(libraries, system):
+            if missing := self._not_there(libraries, system):
                 for row in rows:
                     if label(row.row.pipeline, row.row.settings) == name:
                         row.failed[self._name] = missing
@@ -241,8 +262,34 @@ class _Runs:
             results.append(Result(len(experiment.queries), values))
         return results
 
-    def _untrained(self, libraries: SetLibraries, system: Pipeline) -> str:
-        """Why a system cannot run: models of the set's libraries are missing, and may not be trained."""
+    def _from_runs(
+        self, rows: Sequence[ReproducedRow], names: Sequence[str], lenient: bool, found_by: str
+    ) -> tuple[set[int], dict[str, Result]]:
+        """The rows (their `id`) whose rankings were made elsewhere, and the results by pipeline."""
+        split = self._evaluation.split
+        files = {id(row): path for row in rows if (path := run_file(self._plan, self._name, split, row.row, lenient))}
+        results: dict[str, Result] = {}
+        for row in (row for row in rows if id(row) in files):
+            path = files[id(row)]
+            row.runs = list(dict.fromkeys([*row.runs, str(path)]))
+            if row.row.pipeline in results:
+                continue
+            finder = pipeline(found_by) if found_by else None
+            run = {row.row.pipeline: read_run(path)}
+            libraries, progress = self._evaluation.libraries(), self._plan.progress
+            made = run_systems(
+                self._queries, libraries, [], run, names=names, lenient=lenient, progress=progress, found_by=finder
+            )
+            if missing := made.outcomes[0].missing:
+                row.failed[self._name] = f"{path} lacks {missing} of the queries; make it with the same sample and seed"
+            else:
+                results[row.row.pipeline] = self._summaries(made)[0]
+        return set(files), results
+
+    def _not_there(self, libraries: SetLibraries, system: Pipeline) -> str:
+        """Why a system cannot run: weights are not installed, or models of the set's libraries may not be trained."""
+        if weights := system.missing_weights():
+            return f"not installed: {', '.join(weights)}"
         if self._plan.train:
             return ""
         missing = [name for (_, name), file in self._models(libraries, system).items() if not file]

@@ -77,11 +77,11 @@ def described(row: ReproducedRow) -> str:
     if row.status == MISSING:
         return f"missing: {label(row.row.pipeline, row.row.settings)}"
     used = [f"{name}{origin(name)}" for name in weights(row.row)]
-    failed = "; ".join(f"{name}: {reason}" for name, reason in row.failed.items())
-    return (
-        f"{label(row.row.pipeline, row.row.settings)}{f' (weights: {chr(44).join(used)})' if used else ''}"
-        f"{f' ({failed})' if failed else ''}"
-    )
+    notes = [f"weights: {', '.join(used)}"] if used and not row.runs else []
+    notes += [f"rankings made elsewhere: {', '.join(row.runs)}"] if row.runs else []
+    notes += [f"{name}: {reason}" for name, reason in row.failed.items()]
+    named = label(row.row.pipeline, row.row.settings)
+    return f"{named} ({'; '.join(notes)})" if notes else named
 
 
 def weights(row: Row) -> list[str]:

@@ -62,6 +62,7 @@ def _table_as_json(reproduced: ReproducedTable) -> dict[str, Any]:
                 "weights": weights(row.row),
                 "status": row.status,
                 "failed": row.failed,
+                "runs": row.runs,
                 "ours": _means(row.figures[STRICT], table.measures),
                 "ours_by_study_rule": _means(row.figures[STUDY], table.measures),
                 "intervals": _intervals(row.figures[STRICT], table.measures),

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from citewell.cli.reproduce import command
 from citewell.evaluate import measures, studies
 from citewell.evaluate import reproduce as reproducing
+from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.outcomes import run_systems
 from citewell.evaluate.reproduce import MEASURED, ReproducedRow
 from citewell.evaluate.sentences import VIEWS
@@ -115,6 +116,19 @@ def test_a_table_with_a_rule_of_its_own_is_measured_strictly_too(tmp_path: Path)
     assert low <= inserted["ours"]["small"]["RR"] <= high
 
 
+class Rankings:
+    """Keeps the rankings of papers of one system."""
+
+    def __init__(self) -> None:
+        self.run: dict[str, dict[str, float]] = {}
+
+    def qrels(self, batch: Any) -> None:
+        pass
+
+    def rankings(self, name: str, batch: Any) -> None:
+        self.run |= batch[""]
+
+
 def test_a_finished_row_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = small_set().write(tmp_path / "set")
     first = run("nogueira2020", folder)
@@ -161,3 +175,19 @@ def test_a_quick_run_says_so_on_every_table_and_keeps_nothing_as_real(tmp_path: 
 def test_the_agreement_of_two_orders(one: list[float], other: list[float], tau: float) -> None:
     assert kendall_tau(one, other) == pytest.approx(tau, abs=5e-3)
     assert math.isnan(kendall_tau([1, 1], [1, 2]))
+
+
+def test_rankings_made_elsewhere_stand_in_for_a_pipeline(tmp_path: Path) -> None:
+    folder = small_set().write(tmp_path / "set")
+    runs = tmp_path / "runs" / "small" / "dev"
+    runs.mkdir(parents=True)
+    Evaluation(folder, "global", "dev", sample=10).run(["bm25"], listener=(made := Rankings()))
+    lines = [f"{query} Q0 {paper} 1 {score} x\n" for query, papers in made.run.items() for paper, score in papers.items()]
+    (runs / "nogueira-bert.run").write_text("".join(lines))
+    rows = {row["pipeline"]: row for row in run("nogueira2020", folder, "--runs", str(tmp_path / "runs"))["tables"][1]["rows"]}
+    bm25 = run("nogueira2020", folder)["tables"][2]["rows"][2]["ours"]["small"]
+    assert rows["nogueira-bert"]["status"] == "measured" and rows["nogueira-scibert"]["status"] == "missing"
+    assert rows["nogueira-bert"]["ours"]["small"]["RR"] == bm25["RR"] > 0 and rows["nogueira-bert"]["runs"]
+    (runs / "nogueira-bert.run").write_text(lines[0])
+    rows = {row["pipeline"]: row for row in run("nogueira2020", folder, "--runs", str(tmp_path / "runs"))["tables"][1]["rows"]}
+    assert "same sample and seed" in rows["nogueira-bert"]["failed"]["small"]

@@ -230,6 +230,8 @@ OURS = re.compile(r"^ours\b|the expectation|equal weights", re.IGNORECASE)
 """Rows that the study does not have."""
 WITHOUT_FIGURES = re.compile(r"without numbers|no figures|prints no|available text has no figures|close to zero", re.IGNORECASE)
 """Captions of tables that the study prints without figures."""
+CURVES = {"Figure 5.1": "the thesis plots recall by depth without numbers"}
+"""Names of tables whose figures are points of a plot."""
 
 
 @pytest.mark.parametrize("name", studies.names())
@@ -237,7 +239,8 @@ def test_a_figure_is_unknown_only_where_the_study_does_not_print_it(name: str) -
     for table in studies.load(name).tables:
         for row in table.rows:
             unknown = not row.values or any(map(math.isnan, row.values))
-            if unknown and not OURS.search(row.method) and not WITHOUT_FIGURES.search(table.caption):
+            printed = not WITHOUT_FIGURES.search(table.caption) and table.name not in CURVES
+            if unknown and printed and not OURS.search(row.method):
                 assert any(part in row.method for part in UNAVAILABLE), (table.name, row.method)
 
 

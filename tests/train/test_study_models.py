@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from citewell.cli import study_training
 from citewell.cli.reproduce import command
 from citewell.evaluate import studies
 from citewell.train import quick
@@ -31,6 +32,15 @@ def test_nothing_is_trained_unless_somebody_agrees(set_folder: Path, models: Pat
     assert rows["BM25"]["ours"] and not rows["LDA"]["ours"] and "not trained: lda" in rows["LDA"]["failed"]["small"]
     left_out = json.loads(ran.stdout)["left_out"]
     assert any(line.startswith("not trained: lda") for line in left_out) and left_out[-1].endswith("--yes")
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_on_a_terminal_the_answer_decides(set_folder: Path, models: Path, monkeypatch: Any, answer: str) -> None:
+    monkeypatch.setattr(study_training, "_on_terminal", lambda: True)
+    arguments = ["hybridcite2020", str(set_folder), "--sample", "10", "--quick", "--json"]
+    ran = CliRunner().invoke(command, arguments, input=f"{answer}\n", catch_exceptions=False)
+    rows = {row["method"]: row for row in json.loads(ran.stdout)["tables"][0]["rows"]}
+    assert "Train them now?" in ran.stderr and bool(rows["Doc2Vec"]["ours"]) == (answer == "y")
 
 
 def test_models_of_libraries_are_trained_once(set_folder: Path, models: Path) -> None:
