@@ -37,7 +37,7 @@ def offer_training(
     """
     from citewell.train.study_models import lacking, train_lacking
 
-    missing = lacking(study, sets, sample, seed)
+    missing = lacking(study, sets, sample, seed, quick)
     possible = [each for each in missing if not each.obstacle and (quick or each.seconds <= 3600 * hours)]
     training = Training(consent != "no", [_line(each, quick) for each in missing if each not in possible])
     if possible:

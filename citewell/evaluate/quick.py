@@ -19,6 +19,11 @@ SAMPLE = 20
 """Queries for each set and task of a quick run."""
 
 
+def quick_folder() -> Path:
+    """The cache of quick runs, next to the libraries of sets."""
+    return cache_folder().parent / "quick"
+
+
 @contextmanager
 def quick_cache(sets: Sequence[Path]) -> Iterator[Path]:
     """Use the cache for quick runs within this block; yields the folder for quickly trained weights.
@@ -26,7 +31,7 @@ def quick_cache(sets: Sequence[Path]) -> Iterator[Path]:
     The folder is the last of ``$CITEWELL_MODELS``: weights that are installed come first.
     """
     real = cache_folder()
-    quick = real.parent / "quick"
+    quick = quick_folder()
     models = quick / "models"
     (quick / "sets").mkdir(parents=True, exist_ok=True)
     for folder in sets:

@@ -25,6 +25,7 @@ _CODE = (
     *("collection", "library", "text", "sources", "ranking", "retrieve", "expand", "fuse", "rerank", "models", "pipeline"),
     *(f"evaluate/{name}.py" for name in ("by_date", "measures", "outcomes", "queries", "runner", "sentences")),
     *(f"evaluate/{name}.py" for name in ("set_libraries", "sets", "strict", "term_overlap")),
+    *("papers.py", "kernels.py", "identifiers.py"),
 )
 """The code that determines a ranking and its measures."""
 
@@ -47,11 +48,16 @@ class Result(msgspec.Struct, frozen=True):
     """Measure to its value."""
 
 
+def results_folder() -> Path:
+    """The folder of the results, next to the libraries of sets."""
+    return cache_folder().parent / "results"
+
+
 class ResultsCache:
     """Results in a folder, one file for each."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder or cache_folder().parent / "results"
+        self._folder = folder or results_folder()
 
     def get(self, key: str, measures: Sequence[str]) -> Result | None:
         """The result with this key, if it has all these measures; a damaged file counts as none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ TRAINING = ".training"
 """The suffix of the folder of a model that is not complete yet."""
 
 
+Conditions = tuple[tuple[str, Any], ...]
 UNKNOWN = "?"
 """The base of weights whose pipeline does not name it."""
 
@@ -48,7 +50,7 @@ class Lacking:
     task: str = ""
     """Of a library's model: the task and split whose libraries need it."""
     split: str = ""
-    conditions: tuple[tuple[str, Any], ...] = ()
+    conditions: Conditions = ()
     """Of a library's model: what the study changes in the set (`Table.conditions`)."""
     ends: tuple[int, ...] = ()
     """Of a library's model: the libraries that lack it, by the end of their year (yyyymmdd)."""
@@ -58,15 +60,20 @@ class Lacking:
     """Why it cannot be trained here, and what to do."""
 
 
-def lacking(study: Study, sets: Sequence[Path], sample: int | None = None, seed: int = 0) -> list[Lacking]:
-    """Everything that the study's rows lack on these sets, in the order in which it must be trained."""
+def lacking(
+    study: Study, sets: Sequence[Path], sample: int | None = None, seed: int = 0, is_quick: bool = False
+) -> list[Lacking]:
+    """Everything that the study's rows lack on these sets, in the order in which it must be trained.
+
+    `is_quick`: for models of libraries, those of shortened recipes count as present.
+    """
     tasks = {task for folder in sets for task in DataSet.open(folder).tasks}
     tables = [table for table in study.tables if table.task in tasks]
     found: dict[str, Lacking] = {}
     for name, rows in _missing_weights(tables).items():
         for each in _weights(name, rows, sets):
             found.setdefault(each.model, each)
-    return [*found.values(), *_library_models(tables, sets, sample, seed)]
+    return [*found.values(), *_library_models(tables, sets, sample, seed, is_quick)]
 
 
 def train_lacking(each: Lacking, models: Path, progress: Progress = SILENT, is_quick: bool = False) -> None:
@@ -190,34 +197,31 @@ def _base(recipe: Recipe, encoder: Path | None) -> Path | None:
         return None
 
 
-def _library_models(tables: Sequence[Table], sets: Sequence[Path], sample: int | None, seed: int) -> Iterator[Lacking]:
+def _library_models(
+    tables: Sequence[Table], sets: Sequence[Path], sample: int | None, seed: int, is_quick: bool
+) -> Iterator[Lacking]:
     """The models that libraries of the sets lack, one entry for each set, split and model."""
     for folder in sets:
         dataset = DataSet.open(folder)
-        needed: dict[tuple[str, str, str, tuple[tuple[str, Any], ...]], dict[str, None]] = {}
+        needed: dict[tuple[str, str, Conditions], dict[str, dict[str, None]]] = {}
         for table in tables:
+            place = (table.task, table.split, tuple(table.conditions().items()))
             for method, chosen in _pipelines([table]) if table.task in dataset.tasks else ():
                 for name in chosen.models():
-                    changed = tuple(table.conditions().items())
-                    needed.setdefault((table.task, table.split, name, changed), {})[method] = None
-        for (task, split, name, changed), rows in needed.items():
-            evaluation = Evaluation(folder, task, split, sample, seed, **dict(changed))
-            yield from _library_model(evaluation, name, tuple(rows), changed)
-
-
-def _library_model(
-    evaluation: Evaluation, name: str, rows: tuple[str, ...], conditions: tuple[tuple[str, Any], ...]
-) -> Iterator[Lacking]:
-    libraries = evaluation.libraries()
-    ends = libraries.ends(judged.date for judged in evaluation.queries())
-    missing = tuple(date for date in ends if not libraries.has_model(date, name, training.is_current))
-    if missing:
-        recipe = library_recipe(name)
-        seconds = len(missing) * estimates.library_seconds(recipe, evaluation.dataset.records(False))
-        obstacle = "" if training.can_train(name) else "it needs gensim; run: pip install 'citewell[train]'"
-        sets = (evaluation.folder,)
-        where = (evaluation.task, evaluation.split, conditions, missing)
-        yield Lacking(name, name, rows, sets, seconds, *where, obstacle=obstacle)
+                    needed.setdefault(place, {}).setdefault(name, {})[method] = None
+        for (task, split, conditions), rows_by_model in needed.items():
+            evaluation = Evaluation(folder, task, split, sample, seed, **dict(conditions))
+            libraries = evaluation.libraries()
+            ends = libraries.ends(judged.date for judged in evaluation.queries())
+            records = dataset.records(False)
+            for name, rows in sorted(rows_by_model.items()):
+                recipe = quick.shortened(library_recipe(name)) if is_quick else library_recipe(name)
+                current = partial(training.is_current, recipe=recipe)
+                if missing := tuple(date for date in ends if not libraries.has_model(date, name, current)):
+                    seconds = len(missing) * estimates.library_seconds(recipe, records)
+                    obstacle = "" if training.can_train(name) else "it needs gensim; run: pip install 'citewell[train]'"
+                    where = (task, split, conditions, missing)
+                    yield Lacking(name, name, tuple(rows), (folder,), seconds, *where, obstacle=obstacle)
 
 
 def _train_on_libraries(each: Lacking, progress: Progress, is_quick: bool) -> None:

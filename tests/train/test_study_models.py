@@ -41,6 +41,8 @@ def test_on_a_terminal_the_answer_decides(set_folder: Path, models: Path, monkey
     ran = CliRunner().invoke(command, arguments, input=f"{answer}\n", catch_exceptions=False)
     rows = {row["method"]: row for row in json.loads(ran.stdout)["tables"][0]["rows"]}
     assert "Train them now?" in ran.stderr and bool(rows["Doc2Vec"]["ours"]) == (answer == "y")
+    again = CliRunner().invoke(command, arguments, input="n\n", catch_exceptions=False)
+    assert ("Train them now?" in again.stderr) == (answer == "n")
 
 
 def test_models_of_libraries_are_trained_once(set_folder: Path, models: Path) -> None:
