@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from citewell.cli.reproduce import command
+from citewell.cli.set import command as sets
 from citewell.evaluate import measures, studies
 from citewell.evaluate import reproduce as reproducing
 from citewell.evaluate.evaluation import Evaluation
@@ -141,6 +142,9 @@ def test_a_finished_row_is_not_measured_again(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(reproducing, "run_systems", counted)
     assert run("nogueira2020", folder) == first and ran == []
     assert run("nogueira2020", folder, "--seed", "1") != first and "bm25" in ran
+    ran.clear()
+    assert CliRunner().invoke(sets, ["cache", "--clear"]).exit_code == 0
+    assert run("nogueira2020", folder) == first and "bm25" in ran
 
 
 def test_the_report_has_every_table_with_a_plot_and_the_results(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def _negatives(each: Labelled, match: re.Match[str]) -> bool:
     strategy = next((value for word, value in STRATEGIES.items() if word in label), "random")
     negatives = each.recipe["negatives"]
     strict = "strict" in label or "strict regime" in each.table.caption
-    return (
+    return bool(
         negatives["strategy"].replace(" ", "-") == strategy
         and negatives["hard_only"] == ("alone" in label)
         and negatives["regime"] == ("strict" if strict else "standard")

@@ -91,8 +91,7 @@ def test_weights_are_not_trained_under_the_name_of_another_base(set_folder: Path
 
     known = {**registry.definitions()}
     stages = [{"kind": "bm25"}, {"kind": "cross-encoder", "model": "nogueira-other"}]
-    known["other"] = {**known["nogueira-scibert"], "stages": stages}
-    del known["other"]["base"]
+    known["other"] = {"about": "From another base.", "recipe": "nogueira-bert", "stages": stages}
     for module in (registry, study_models):
         monkeypatch.setattr(module, "definitions", lambda: known)
     assert recipe_of("nogueira-other") == ("nogueira-bert", study_models.UNKNOWN)
