@@ -49,7 +49,7 @@ def test_figures_are_in_the_columns_of_the_study() -> None:
     tables = {table.name: table for table in studies.load("hybridcite2020").tables}
     assert [f"Figure {number}" in tables for number in range(4, 9)] == [True] * 5
     for name, recall in {"Table 2": 0.3760, "Figure 4": 0.3087, "Figure 5": 0.2802, "Figure 6": 0.3178}.items():
-        hybrid = next(row for row in tables[name].rows if row.pipeline == "hybrid")
+        hybrid = next(row for row in tables[name].rows if row.method.startswith("Hybrid: "))
         assert dict(zip(tables[name].columns, hybrid.values, strict=True))["Recall@10"] == recall
 
 
@@ -95,7 +95,8 @@ def test_the_settings_and_rules_of_a_table_apply(tmp_path: Path) -> None:
     folder = small_set().write(tmp_path / "set")
     done = CliRunner().invoke(command, ["medic2023", str(folder), "--sample", "20", "--json"], catch_exceptions=False)
     tables = {table["name"]: table for table in json.loads(done.stdout)["tables"]}
-    assert tables["Table 4.2"]["lenient"] is True and tables["Table 5.1"]["split"] == "dev"
+    assert all(table["lenient"] for name, table in tables.items() if name.startswith("Table 4.2"))
+    assert tables["Table 5.1"]["split"] == "dev"
     tried = [row["ours"]["small"]["R@1000"] for row in tables["Table 5.1"]["rows"]]
     assert len(tried) == 10 and all(math.isfinite(value) for value in tried)
 
