@@ -58,7 +58,7 @@ def pack(folders: Sequence[Path], archive: Path) -> Manifest:
     with (
         replaced(archive) as temporary,
         temporary.open("wb") as raw,
-        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as compressed,
+        gzip.GzipFile("", "wb", 6, raw, mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         _add(tar, MANIFEST, io.BytesIO(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"))
