@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 2
 PYTEST := $(BIN)/pytest --numprocesses $(WORKERS) --dist loadfile
 
-.PHONY: demo test test-all test-train lint lint-page format bench campaign results docs pictures browser clean
+.PHONY: demo test test-all test-train lint lint-page format bench campaign results docs weights pictures browser clean
 
 demo: .venv/installed
 	$(BIN)/citewell demo --folder .demo
@@ -58,6 +58,13 @@ docs: .venv/installed-docs
 	$(BIN)/python -m docs.commands
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "the documentation is in site/index.html"
+
+# A release archive of the models in the folder MODELS, which must have cards, and its checksum: make weights MODELS=models
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' citewell/__init__.py)
+weights: .venv/installed
+	@[ -n "$(MODELS)" ] || { echo "name the folder of the models: make weights MODELS=models"; exit 1; }
+	$(BIN)/citewell models pack $(MODELS) --out dist/citewell-weights-$(VERSION).tar.gz
+	@cd dist && sha256sum citewell-weights-$(VERSION).tar.gz > citewell-weights-$(VERSION).tar.gz.sha256
 
 pictures: .venv/installed-dev browser
 	$(BIN)/python -m docs.capture

@@ -100,14 +100,21 @@ def stats(folder: Path, as_json: bool) -> None:
 def cache(clear: bool, as_json: bool) -> None:
     """List the cached libraries that evaluations have built from sets (in $CITEWELL_CACHE).
 
-    Do not clear them while an evaluation runs. Libraries that are being built stay.
+    --clear also removes what 'citewell reproduce' keeps: results, and everything of quick runs. Do not clear them while an
+    evaluation runs. Libraries that are being built stay.
     """
+    import shutil
+
+    from citewell.evaluate.quick import quick_folder
+    from citewell.evaluate.results_cache import results_folder
     from citewell.evaluate.set_libraries import cache_folder
 
     folder = cache_folder()
     sizes = {path.name: _size(path) for path in sorted(folder.glob("*")) if _is_library(path)}
     if clear:
         freed = _clear(folder)
+        for kept in (results_folder(), quick_folder()):
+            shutil.rmtree(kept, ignore_errors=True)
         left = [name for name in sizes if (folder / name).exists()]
         if as_json:
             print_json({"folder": str(folder), "cleared": len(sizes) - len(left), "freed_bytes": freed})

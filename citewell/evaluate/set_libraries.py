@@ -22,6 +22,7 @@ from platformdirs import user_cache_path
 
 from citewell.evaluate.strict import END_OF_YEAR, Cutoff, Timeline, when
 from citewell.library import Library
+from citewell.library.trained_models import read_card
 from citewell.papers import Context, Paper
 from citewell.pipeline.pipeline import Pipeline
 from citewell.progress import SILENT, Progress
@@ -121,6 +122,24 @@ class SetLibraries:
                         self.steps += 1
                         self._train(library, name, self._progress)
         return Library(folder)
+
+    def ends(self, dates: Iterable[int]) -> list[int]:
+        """The ends of the years whose libraries serve queries of these dates: models are trained on them."""
+        return sorted({date if date % 10_000 == END_OF_YEAR else date // 10_000 * 10_000 - 1 for date in dates})
+
+    def model_files(self, ends: Iterable[int], models: Iterable[str]) -> dict[tuple[int, str], str]:
+        """For the library at the end of each year and each model, the name of the model's file; empty if it is not trained."""
+        folders = {date: cache_folder() / self._name(Cutoff(date, self._timeline.split.links_until)) for date in ends}
+        cards = {(date, name): read_card(folder / "models" / name) for date, folder in folders.items() for name in models}
+        return {place: card.file if card else "" for place, card in cards.items()}
+
+    def has_model(self, date: int, model: str, is_current: Callable[[Library, str], bool]) -> bool:
+        """Whether the library at the end of a year is built and has a model that `is_current` accepts."""
+        folder = cache_folder() / self._name(Cutoff(date, self._timeline.split.links_until))
+        if not folder.is_dir():
+            return False
+        with Library(folder) as library:
+            return is_current(library, model)
 
     def _ahead(self, year: int, pipelines: Sequence[Pipeline]) -> list[Path]:
         """A library that has the whole year already; the growing one copies from it what pipelines need of each paper."""

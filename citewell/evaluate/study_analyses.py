@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from citewell.errors import CitewellError
 from citewell.evaluate import analyses
 from citewell.evaluate.analyses.contract import Request, Result
-from citewell.evaluate.set_libraries import Train
+from citewell.evaluate.reproduce import Plan
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.studies import Analysis, Study
-from citewell.progress import SILENT, Progress
 
 
 @dataclass
@@ -31,23 +28,16 @@ class ReproducedAnalysis:
         return self.analysis.analysis in analyses.names()
 
 
-def reproduce_analyses(
-    study: Study,
-    sets: Sequence[Path],
-    sample: int | None,
-    seed: int = 0,
-    progress: Progress = SILENT,
-    train: Train | None = None,
-) -> list[ReproducedAnalysis]:
+def reproduce_analyses(study: Study, plan: Plan) -> list[ReproducedAnalysis]:
     """Run every available analysis of a study on every set that has its task."""
     reproduced = [ReproducedAnalysis(analysis) for analysis in study.analyses]
-    for folder in sets:
+    for folder in plan.sets:
         dataset = DataSet.open(folder)
         for each in reproduced:
             chosen = each.analysis
             if not each.available or (chosen.task and chosen.task not in dataset.tasks):
                 continue
-            request = Request(folder, chosen.split, sample, seed, chosen.settings, progress, train)
+            request = Request(folder, chosen.split, plan.sample, plan.seed, chosen.settings, plan.progress, plan.train)
             try:
                 each.results[dataset.name] = analyses.load(chosen.analysis)(request)
             except CitewellError as error:

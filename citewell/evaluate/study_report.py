@@ -2,67 +2,87 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from citewell.evaluate.reproduce import MISSING, NONE, ReproducedTable
-from citewell.evaluate.studies import Row, Study
+from citewell.evaluate.reproduce import STRICT, STUDY, Figures, Plan, ReproducedTable
+from citewell.evaluate.studies import Study
+from citewell.evaluate.study_agreement import agreements, sentences, summary
 from citewell.evaluate.study_analyses import ReproducedAnalysis
-from citewell.evaluate.tuning import label
-from citewell.pipeline.contract import TrainedModel, Vectors
-from citewell.pipeline.registry import definitions, pipeline
+from citewell.evaluate.study_grid import cells, grid, rules, weights
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 OTHER_DATA = "the study's figures and ours are from different data"
+QUICK = "QUICK: few queries, shallow re-ranking, models trained for a few steps. These figures only show that everything runs."
 
 
 def as_json(
-    name: str,
-    study: Study,
-    tables: Sequence[ReproducedTable],
-    analyses: Sequence[ReproducedAnalysis],
-    sample: int | None,
-    seed: int,
+    name: str, study: Study, tables: Sequence[ReproducedTable], analyses: Sequence[ReproducedAnalysis], plan: Plan
 ) -> dict[str, Any]:
     """Everything that a program may want of a reproduced study."""
     return {
         "study": name,
         "citation": study.citation,
         "note": OTHER_DATA,
-        "sample": sample,
-        "seed": seed,
-        "tables": [
-            {
-                "name": each.table.name,
-                "caption": each.table.caption,
-                "task": each.table.task,
-                "split": each.table.split,
-                "lenient": each.table.lenient,
-                "found_by": each.table.found_by,
-                "context_characters": each.table.context_characters,
-                "note": each.table.note,
-                "percent": each.table.percent,
-                "queries": each.queries,
-                "failed": each.failed,
-                "rows": [
-                    {
-                        "method": row.row.method,
-                        "published": dict(zip(each.table.columns, row.row.values, strict=False)),
-                        "pipeline": row.row.pipeline,
-                        "settings": row.row.settings,
-                        "weights": weights(row.row),
-                        "status": row.status,
-                        "ours": row.ours,
-                    }
-                    for row in each.rows
-                ],
-            }
-            for each in tables
-        ],
+        "quick": plan.quick,
+        "sample": plan.sample,
+        "seed": plan.seed,
+        "differences": study.differences,
+        "agreement": summary(tables),
+        "tables": [_table_as_json(each) for each in tables],
         "analyses": [_analysis_as_json(each) for each in analyses],
+    }
+
+
+def _table_as_json(reproduced: ReproducedTable) -> dict[str, Any]:
+    table = reproduced.table
+    return {
+        "name": table.name,
+        "caption": table.caption,
+        "task": table.task,
+        "split": table.split,
+        "lenient": table.lenient,
+        "found_by": table.found_by,
+        "abstracts_only": table.abstracts_only,
+        "context_characters": table.context_characters,
+        "note": table.note,
+        "percent": table.percent,
+        "queries": reproduced.queries[STRICT],
+        "queries_by_study_rule": reproduced.queries[STUDY],
+        "failed": reproduced.failed,
+        "agreement": [each._asdict() for each in agreements(reproduced)],
+        "rows": [
+            {
+                "method": row.row.method,
+                "published": dict(zip(table.columns, row.row.values, strict=False)),
+                "pipeline": row.row.pipeline,
+                "settings": row.row.settings,
+                "weights": weights(row.row),
+                "status": row.status,
+                "failed": row.failed,
+                "runs": row.runs,
+                "ours": _means(row.figures[STRICT], table.measures),
+                "ours_by_study_rule": _means(row.figures[STUDY], table.measures),
+                "intervals": _intervals(row.figures[STRICT], table.measures),
+            }
+            for row in reproduced.rows
+        ],
+    }
+
+
+def _means(figures: Figures, measures: Sequence[str]) -> dict[str, dict[str, float | None]]:
+    return {
+        name: {measure: result.values[measure].mean for measure in measures if measure in result.values}
+        for name, result in figures.items()
+    }
+
+
+def _intervals(figures: Figures, measures: Sequence[str]) -> dict[str, dict[str, tuple[float | None, float | None]]]:
+    return {
+        name: {measure: (value.low, value.high) for measure in measures if (value := result.values.get(measure))}
+        for name, result in figures.items()
     }
 
 
@@ -84,61 +104,67 @@ def _analysis_as_json(reproduced: ReproducedAnalysis) -> dict[str, Any]:
 
 
 def print_study(
-    study: Study, tables: Sequence[ReproducedTable], analyses: Sequence[ReproducedAnalysis], console: Console
+    study: Study,
+    tables: Sequence[ReproducedTable],
+    analyses: Sequence[ReproducedAnalysis],
+    console: Console,
+    quick: bool = False,
+    left_out: Sequence[str] = (),
 ) -> None:
-    """Print every table of the study with our figures at the right, then its other analyses."""
+    """Print every table of the study with our figures at the right, then its other analyses, and how far they agree."""
     console.print(study.citation, style="bold", highlight=False)
     console.print(study.about, highlight=False)
     for table in tables:
         console.print()
-        _print_table(table, console)
+        _print_table(table, console, quick)
     for analysis in analyses:
         console.print()
-        _print_analysis(analysis, console)
+        _print_analysis(analysis, console, quick)
+    console.print()
+    console.print("Where the figures differ, and why", style="bold", highlight=False)
+    for paragraph in filter(None, (study.differences, summary(tables))):
+        console.print(paragraph, highlight=False)
+    if left_out:
+        console.print("What was not measured", style="bold", highlight=False)
+    for line in left_out:
+        console.print(line, highlight=False, markup=False)
 
 
-def _print_table(reproduced: ReproducedTable, console: Console) -> None:
+def _print_table(reproduced: ReproducedTable, console: Console, quick: bool) -> None:
     import rich.box
     from rich.table import Table as RichTable
 
-    sets = ", ".join(f"{name} ({count:,} queries)" for name, count in reproduced.queries.items())
     console.print(f"{reproduced.table.name}: {reproduced.table.caption}", style="bold", highlight=False)
-    asked = reproduced.table
-    lenient = ", lenient like the study: missed papers are put among the candidates before re-ranking" if asked.lenient else ""
-    found = f", only the queries whose relevant paper {asked.found_by} retrieves, like the study" if asked.found_by else ""
-    cut = f", contexts of at most {asked.context_characters} characters on either side" if asked.context_characters else ""
-    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}{cut}"
-    console.print(f"ours: {rules if sets else 'no available set has this task'}", style="yellow", highlight=False)
-    if asked.note:
-        console.print(f"ours: {asked.note}", style="yellow", highlight=False)
+    _print_quick(quick, console)
+    conditions = rules(reproduced)
+    ours = f"OTHER DATA, {conditions}" if conditions else "no available set has this task, or no pipeline of the table can run"
+    console.print(f"ours: {ours}", style="yellow", highlight=False)
+    if reproduced.table.note:
+        console.print(reproduced.table.note, style="yellow", highlight=False)
     for name, reason in reproduced.failed.items():
         console.print(f"ours: {name} was not measured: {reason}", style="yellow", highlight=False)
+    content = grid(reproduced)
     table = RichTable(box=rich.box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("method", no_wrap=True)
-    for column in reproduced.table.columns:
+    for column in content.published:
         table.add_column(column, justify="right")
     table.add_column("our pipeline", style="cyan")
-    for name in reproduced.queries:
-        for measure in asked.measures:
-            table.add_column(f"{name} {measure}{' %' if asked.percent else ''}", justify="right", style="cyan")
-    for row in reproduced.rows:
-        unknown = ["?"] * (len(reproduced.table.columns) - len(row.row.values))
-        status = {MISSING: f"missing: {row.row.pipeline}", NONE: ""}.get(row.status, _described(row.row))
-        figures = [
-            _figure(row.ours.get(name, {}).get(measure), asked.percent)
-            for name in reproduced.queries
-            for measure in asked.measures
-        ]
-        table.add_row(row.row.method, *map(_printed, row.row.values), *unknown, status, *figures)
+    for column in content.ours:
+        table.add_column(column, justify="right", style="cyan")
+    for row in content.rows:
+        table.add_row(*row)
     console.print(table)
+    for line in sentences(reproduced):
+        console.print(line, highlight=False)
 
 
-def _print_analysis(reproduced: ReproducedAnalysis, console: Console) -> None:
+def _print_analysis(reproduced: ReproducedAnalysis, console: Console, quick: bool) -> None:
     analysis = reproduced.analysis
     console.print(f"{analysis.name}: {analysis.caption}", style="bold", highlight=False)
+    _print_quick(quick, console)
     if analysis.published:
         console.print("published:", highlight=False)
-        _print_cells(analysis.published.columns, analysis.published.rows, False, console, "")
+        _print_cells(analysis.published.columns, cells(analysis.published.rows, False), console, "")
     if not reproduced.available:
         console.print(f"ours: missing: {analysis.analysis}", style="yellow", highlight=False)
     elif not reproduced.results and not reproduced.failed:
@@ -147,14 +173,17 @@ def _print_analysis(reproduced: ReproducedAnalysis, console: Console) -> None:
         console.print(f"ours: {name} was not analysed: {reason}", style="yellow", highlight=False)
     for name, result in reproduced.results.items():
         console.print(f"ours: OTHER DATA, {name}, {analysis.split} split, strict in time", style="yellow", highlight=False)
-        _print_cells(result.columns, result.rows, analysis.percent, console, "cyan")
+        _print_cells(result.columns, cells(result.rows, analysis.percent), console, "cyan")
         if result.note:
             console.print(result.note, highlight=False)
 
 
-def _print_cells(
-    columns: Sequence[str], rows: Sequence[Sequence[str | float]], percent: bool, console: Console, style: str
-) -> None:
+def _print_quick(quick: bool, console: Console) -> None:
+    if quick:
+        console.print(QUICK, style="bold red", highlight=False)
+
+
+def _print_cells(columns: Sequence[str], rows: Sequence[Sequence[str]], console: Console, style: str) -> None:
     import rich.box
     from rich.table import Table as RichTable
 
@@ -162,36 +191,5 @@ def _print_cells(
     for place, column in enumerate(columns):
         table.add_column(column, justify="left" if place == 0 else "right")
     for row in rows:
-        table.add_row(*(_cell(value, percent and place > 0) for place, value in enumerate(row)))
+        table.add_row(*row)
     console.print(table)
-
-
-def _cell(value: str | float, percent: bool) -> str:
-    """One cell of an analysis. Whole numbers are counts, which are no percentages."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int):
-        return f"{value:,}"
-    return (_figure(value, True) if percent else _printed(value)) if math.isfinite(value) else "–"
-
-
-def _printed(value: float) -> str:
-    """A figure as the study prints it; NaN where it has none."""
-    return "–" if math.isnan(value) else f"{value:g}" if abs(value) < 0.001 or value >= 10 else f"{value:.4f}".rstrip("0")
-
-
-def _figure(value: float | None, percent: bool) -> str:
-    return "" if value is None or math.isnan(value) else f"{100 * value:.2f}" if percent else f"{value:.4f}"
-
-
-def weights(row: Row) -> list[str]:
-    """The models whose weights our pipeline of a row uses, which need not be those of the study."""
-    needed = pipeline(row.pipeline, **row.settings).requirements() if row.pipeline in definitions() else []
-    names = [need.encoder if isinstance(need, Vectors) else need.name for need in needed if not isinstance(need, TrainedModel)]
-    return list(dict.fromkeys(names))
-
-
-def _described(row: Row) -> str:
-    """Our pipeline of a row, and whose weights it uses."""
-    used = weights(row)
-    return f"{label(row.pipeline, row.settings)}{f' (weights: {chr(44).join(used)})' if used else ''}"

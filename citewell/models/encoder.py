@@ -54,17 +54,20 @@ class Encoder:
 
     def encode(self, texts: Sequence[str], tokens: int = TOKENS) -> Float32Array:
         """One vector per text, in the same order; of each at most so many tokens are read."""
-        if tokens not in self._tokenizers:
-            cutting = tokenizer(self._folder)
-            cutting.enable_truncation(tokens)
-            self._tokenizers[tokens] = cutting
-        batch = self._tokenizers[tokens].encode_batch([text[:_CHARACTERS] for text in texts])
+        batch = self._tokenizer(tokens).encode_batch([text[:_CHARACTERS] for text in texts])
         return self._vectors([each.ids for each in batch])
 
     def tokens(self, text: str, special: bool = True) -> list[int]:
         """The tokens that it reads of a text, with or without special tokens."""
-        tokens: list[int] = self._tokenizer.encode(text[:_CHARACTERS], add_special_tokens=special).ids
+        tokens: list[int] = self._tokenizer(TOKENS).encode(text[:_CHARACTERS], add_special_tokens=special).ids
         return tokens
+
+    def _tokenizer(self, tokens: int) -> Any:
+        if tokens not in self._tokenizers:
+            cutting = tokenizer(self._folder)
+            cutting.enable_truncation(tokens)
+            self._tokenizers[tokens] = cutting
+        return self._tokenizers[tokens]
 
     def _vectors(self, tokens: Sequence[list[int]]) -> Float32Array:
         vectors: Float32Array | None = None

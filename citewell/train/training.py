@@ -44,12 +44,12 @@ def train(library: Library, recipe: str | LibraryRecipe, progress: Progress = SI
         raise CitewellError(f"the model {recipe.name!r} of {library.folder} is being trained; wait for that to end") from None
 
 
-def is_current(library: Library, name: str) -> bool:
-    """Whether the library has this model, trained with the current recipe."""
+def is_current(library: Library, name: str, recipe: LibraryRecipe | None = None) -> bool:
+    """Whether the library has this model, trained with the current recipe, or with the given one."""
     card = read_card(model_folder(library, name))
     if card is None:
         return False
-    trained, current = card.about.get("recipe", {}), msgspec.to_builtins(library_recipe(name))
+    trained, current = card.about.get("recipe", {}), msgspec.to_builtins(recipe or library_recipe(name))
     return {**trained, "about": ""} == {**current, "about": ""}
 
 

@@ -185,7 +185,7 @@ def test_every_pipeline_of_the_list_works(library: Path) -> None:
 def test_pipelines_that_differ_in_a_few_choices_take_few_lines(library: Path) -> None:
     lines = citewell("pipelines", library=library).stdout.splitlines()
     assert "textcon (medic-textcon) and 65 like it, each with a recipe of its own:" in lines
-    assert "  paragraph-(triplet|quadruplet|related-work)[-cls]" in lines and len(lines) < 90
+    assert "  paragraph-(triplet|quadruplet|related-work)[-cls]" in lines and len(lines) < 110
 
 
 def test_the_page_of_commands_is_current() -> None:

@@ -23,16 +23,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_curve_has_the_measure_at_each_depth(folder: Path) -> None:
     settings = {
         "task": "local",
-        "measure": "R",
         "depths": [1, 10],
-        "pipelines": ["bm25", "bm25-contexts"],
-        "parameters": {"bm25": {"form": "context"}},
+        "systems": [{"pipeline": "bm25", "settings": {"form": "context"}}, "bm25-contexts"],
     }
-    result = load("by-depth")(Request(folder, sample=20, settings=settings))
+    result = load("recall-by-depth")(Request(folder, sample=20, settings=settings))
     systems = [pipeline("bm25", form="context"), pipeline("bm25-contexts")]
     outcomes = Evaluation(folder, "local", sample=20, measures=["R@1"]).run(systems).outcomes
     assert result.columns == ["k", "bm25 (form=context)", "bm25-contexts"]
-    assert result.rows == [[str(k), *(each.mean(f"R@{k}") for each in outcomes)] for k in (1, 10)]
+    assert [[k, *map(pytest.approx, values)] for k, *values in result.rows] == [
+        [str(k), *(each.mean(f"R@{k}") for each in outcomes)] for k in (1, 10)
+    ]
 
 
 def test_the_example_is_a_query_of_the_set_with_the_cited_papers_marked(folder: Path) -> None:

@@ -6,14 +6,21 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from citewell.cli.reproduce import command
+from citewell.cli.set import command as sets
 from citewell.evaluate import measures, studies
+from citewell.evaluate import reproduce as reproducing
+from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.outcomes import run_systems
+from citewell.evaluate.reproduce import MEASURED, ReproducedRow
 from citewell.evaluate.sentences import VIEWS
-from citewell.evaluate.study_report import _described, weights
+from citewell.evaluate.study_agreement import kendall_tau
+from citewell.evaluate.study_grid import described, weights
 from citewell.pipeline.registry import definitions
 from tests.evaluate.small_set import small_set
 
@@ -42,22 +49,15 @@ def test_figures_are_in_the_columns_of_the_study() -> None:
     tables = {table.name: table for table in studies.load("hybridcite2020").tables}
     assert [f"Figure {number}" in tables for number in range(4, 9)] == [True] * 5
     for name, recall in {"Table 2": 0.3760, "Figure 4": 0.3087, "Figure 5": 0.2802, "Figure 6": 0.3178}.items():
-        hybrid = next(row for row in tables[name].rows if row.pipeline == "hybridcite-hybrid")
+        hybrid = next(row for row in tables[name].rows if row.method.startswith("Hybrid: "))
         assert dict(zip(tables[name].columns, hybrid.values, strict=True))["Recall@10"] == recall
 
 
-NAMED = re.compile(r"specter|scincl|scibert|biobert|mpnet|minilm|bert|electra", re.IGNORECASE)
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_a_row_that_names_a_model_says_whose_weights_it_runs_with(name: str) -> None:
-    for table in studies.load(name).tables:
-        for row in table.rows:
-            if row.pipeline in definitions() and NAMED.search(row.method.replace("TextBib", "")):
-                assert weights(row), (table.name, row.method, row.pipeline)
+def test_a_row_says_whose_weights_it_runs_with() -> None:
     (table,) = [table for table in studies.load("medic2023").tables if table.name == "Table 5.3"]
     (row,) = [row for row in table.rows if row.method.startswith("SPECTER")]
-    assert weights(row) == ["minilm"] and _described(row) == "dense-context-abstract (weights: minilm)"
+    assert weights(row) == ["minilm"]
+    assert described(ReproducedRow(row, MEASURED)) == "dense-context-abstract (weights: minilm)"
 
 
 def test_the_rows_of_medic_are_the_pipelines_that_they_say() -> None:
@@ -118,3 +118,100 @@ def test_the_settings_and_rules_of_a_table_apply(tmp_path: Path) -> None:
     assert tables["Table 5.4, after SPECTER"]["found_by"] == "dense-context-abstract"
     tried = [row["ours"]["small"]["R@1000"] for row in tables["Table 5.1"]["rows"]]
     assert len(tried) == 10 and all(math.isfinite(value) for value in tried)
+
+
+def run(study: str, folder: Path, *options: str) -> dict[str, Any]:
+    arguments = [study, str(folder), "--sample", "10", "--no-training", "--json", *options]
+    content: dict[str, Any] = json.loads(CliRunner().invoke(command, arguments, catch_exceptions=False).stdout)
+    return content
+
+
+def test_a_table_with_a_rule_of_its_own_is_measured_strictly_too(tmp_path: Path) -> None:
+    content = run("medic2023", small_set().write(tmp_path / "set"))
+    tables = {table["name"]: table for table in content["tables"]}
+    name = next(name for name in tables if name.startswith("Table 4.2"))
+    inserted = next(row for row in tables[name]["rows"] if row["method"] == "BM25")
+    assert inserted["ours_by_study_rule"]["small"].keys() == inserted["ours"]["small"].keys() == {"R@10", "RR"}
+    assert tables["Table 5.1"]["queries_by_study_rule"] == {}
+    low, high = inserted["intervals"]["small"]["RR"]
+    assert low <= inserted["ours"]["small"]["RR"] <= high
+
+
+class Rankings:
+    """Keeps the rankings of papers of one system."""
+
+    def __init__(self) -> None:
+        self.run: dict[str, dict[str, float]] = {}
+
+    def qrels(self, batch: Any) -> None:
+        pass
+
+    def rankings(self, name: str, batch: Any) -> None:
+        self.run |= batch[""]
+
+
+def test_a_finished_row_is_not_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = small_set().write(tmp_path / "set")
+    first = run("nogueira2020", folder)
+    ran: list[str] = []
+
+    def counted(queries: Any, libraries: Any, pipelines: Any, **named: Any) -> Any:
+        ran.extend(each.name for each in pipelines)
+        return run_systems(queries, libraries, pipelines, **named)
+
+    monkeypatch.setattr(reproducing, "run_systems", counted)
+    assert run("nogueira2020", folder) == first and ran == []
+    assert run("nogueira2020", folder, "--seed", "1") != first and "bm25" in ran
+    ran.clear()
+    assert CliRunner().invoke(sets, ["cache", "--clear"]).exit_code == 0
+    assert run("nogueira2020", folder) == first and "bm25" in ran
+
+
+def test_the_report_has_every_table_with_a_plot_and_the_results(tmp_path: Path) -> None:
+    content = run("nogueira2020", small_set().write(tmp_path / "set"), "--out", str(tmp_path / "out"))
+    report = (tmp_path / "out" / "report.md").read_text("utf-8")
+    for table in studies.load("nogueira2020").tables:
+        assert f"## {table.name}" in report
+    assert studies.load("nogueira2020").differences in report and "Kendall" in report
+    plots = re.findall(r"\]\((plots/[^)]*\.svg)\)", report)
+    assert plots and all("published" in (tmp_path / "out" / plot).read_text("utf-8") for plot in plots)
+    written = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert written["tables"] == content["tables"]
+
+
+def test_a_quick_run_says_so_on_every_table_and_keeps_nothing_as_real(tmp_path: Path, cache: Path) -> None:
+    folder = small_set().write(tmp_path / "set")
+    arguments = ["nogueira2020", str(folder), "--quick", "--no-training"]
+    printed = CliRunner().invoke(command, arguments, catch_exceptions=False).stdout
+    assert printed.count("QUICK") == len(studies.load("nogueira2020").tables)
+    assert not (cache / "sets").exists() and not (cache / "results").exists() and (cache / "quick" / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "tau"),
+    [
+        ([1, 2, 3], [10, 20, 30], 1),
+        ([1, 2, 3], [3, 2, 1], -1),
+        ([1, 2, 3, 4], [1, 2, 4, 3], 2 / 3),
+        ([1, 1, 2], [1, 2, 3], 0.82),
+    ],
+)
+def test_the_agreement_of_two_orders(one: list[float], other: list[float], tau: float) -> None:
+    assert kendall_tau(one, other) == pytest.approx(tau, abs=5e-3)
+    assert math.isnan(kendall_tau([1, 1], [1, 2]))
+
+
+def test_rankings_made_elsewhere_stand_in_for_a_pipeline(tmp_path: Path) -> None:
+    folder = small_set().write(tmp_path / "set")
+    runs = tmp_path / "runs" / "small" / "dev"
+    runs.mkdir(parents=True)
+    Evaluation(folder, "global", "dev", sample=10).run(["bm25"], listener=(made := Rankings()))
+    lines = [f"{query} Q0 {paper} 1 {score} x\n" for query, papers in made.run.items() for paper, score in papers.items()]
+    (runs / "nogueira-bert.run").write_text("".join(lines))
+    rows = {row["pipeline"]: row for row in run("nogueira2020", folder, "--runs", str(tmp_path / "runs"))["tables"][1]["rows"]}
+    bm25 = run("nogueira2020", folder)["tables"][2]["rows"][2]["ours"]["small"]
+    assert rows["nogueira-bert"]["status"] == "measured" and rows["nogueira-scibert"]["status"] == "missing"
+    assert rows["nogueira-bert"]["ours"]["small"]["RR"] == bm25["RR"] > 0 and rows["nogueira-bert"]["runs"]
+    (runs / "nogueira-bert.run").write_text(lines[0])
+    rows = {row["pipeline"]: row for row in run("nogueira2020", folder, "--runs", str(tmp_path / "runs"))["tables"][1]["rows"]}
+    assert "same sample and seed" in rows["nogueira-bert"]["failed"]["small"]

@@ -63,6 +63,13 @@ def test_programs_read_the_result(study: Study, tmp_path: Path) -> None:
     assert analysis["ours"]["small"]["rows"][1] == ["2", 0.2, 2] and analysis["ours"]["small"]["plot"] == "lines"
 
 
+def test_an_analysis_is_plotted_next_to_the_published_figures(study: Study, tmp_path: Path) -> None:
+    run(small_set().write(tmp_path / "set"), "--out", str(tmp_path / "out"))
+    drawn = (tmp_path / "out" / "plots" / "figure-1.svg").read_text("utf-8")
+    assert "published" in drawn and "ours: small" in drawn
+    assert "(plots/figure-1.svg)" in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
 def test_a_set_without_the_task_is_left_out_and_a_failure_is_shown(study: Study, tmp_path: Path) -> None:
     local = small_set()
     local.toml = local.toml.replace('"global", ', "")

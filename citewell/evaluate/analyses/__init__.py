@@ -15,7 +15,6 @@ from citewell.evaluate.analyses.contract import Request, Result
 
 _HERE = "citewell.evaluate.analyses"
 ANALYSES: Mapping[str, str] = {
-    "by-depth": f"{_HERE}.by_depth:by_depth",
     "example": f"{_HERE}.example:example",
     "found-contexts": f"{_HERE}.found_contexts:found_contexts",
     "rank-by-year": f"{_HERE}.rank_by_year:rank_by_year",

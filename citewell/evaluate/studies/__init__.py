@@ -37,12 +37,19 @@ class Table(msgspec.Struct):
     """Whether the study adds relevant papers that retrieval missed to the candidates, before they are re-ranked."""
     percent: bool = False
     """Whether the study prints percentages; ours are then percentages too."""
+    abstracts_only: bool = False
+    """Whether the study leaves papers that have only a title out of its collection."""
     found_by: str = ""
     """Our pipeline for the first stage of the study, if it asks only the queries whose relevant paper that stage retrieves."""
     context_characters: int = 0
     """How many characters contexts have on either side of the citation, if the study says so."""
     note: str = ""
     """What a reader must know to compare the study's figures with ours."""
+
+    def conditions(self) -> dict[str, Any]:
+        """What the study changes in the set and its queries, as parameters of an `Evaluation`; strict and lenient alike."""
+        changed = {"abstracts_only": self.abstracts_only, "context_characters": self.context_characters}
+        return {name: value for name, value in changed.items() if value}
 
 
 class Published(msgspec.Struct, forbid_unknown_fields=True):
@@ -77,6 +84,8 @@ class Study(msgspec.Struct):
     about: str
     tables: list[Table]
     analyses: list[Analysis] = []
+    differences: str = ""
+    """Where our figures must differ from the study's, and why: its data, pool, weights and rules."""
 
 
 def names() -> list[str]:

@@ -7,6 +7,8 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
+from platformdirs import user_data_path
+
 _WEIGHT_FILES = (".onnx", ".data", ".onnx_data", ".npz", ".json", ".safetensors", ".bin", ".txt")
 POOLING = Path("1_Pooling") / "config.json"
 """The file that sentence-transformers writes next to a model."""
@@ -14,12 +16,15 @@ _SAMPLES, _SAMPLE = 16, 4096
 """How many samples of a file are hashed, and how many bytes each has."""
 
 
+def model_folders() -> list[Path]:
+    """The folders that are searched for models: those of ``$CITEWELL_MODELS``, then the user's; new models go to the first."""
+    named = os.environ.get("CITEWELL_MODELS", "").split(os.pathsep)
+    return [*(Path(each) for each in named if each), user_data_path("citewell", appauthor=False) / "models"]
+
+
 def folder(name: str) -> Path:
-    """The folder of a model: the one in ``$CITEWELL_MODELS`` if it exists, otherwise the one that ships."""
-    models = os.environ.get("CITEWELL_MODELS")
-    if models and (Path(models) / name).is_dir():
-        return Path(models) / name
-    return Path(__file__).parent / name
+    """The folder of a model: the first one in `model_folders`, otherwise the one that ships."""
+    return next((models / name for models in model_folders() if (models / name).is_dir()), Path(__file__).parent / name)
 
 
 def fingerprint(name: str) -> str:
