@@ -53,6 +53,8 @@ class Evaluation:
     progress: Progress = SILENT
     train: Train | None = None
     """Makes a missing model of a library; without it, pipelines that need the model say that it is missing."""
+    abstracts_only: bool = False
+    """Leave papers that have only a title out of the library, as the BioASQ studies do."""
     dataset: DataSet = field(init=False)
     timeline: Timeline = field(init=False)
     available: int = field(init=False, default=0)
@@ -63,7 +65,7 @@ class Evaluation:
         measures.check([name for name in self.measures if name not in of_sentences])
         self.dataset = DataSet.open(self.folder)
         split = self.dataset.undated_split(self.split) if self.task == "evidence" else self.dataset.split(self.split)
-        self.timeline = Timeline(self.dataset, split, self.distractors)
+        self.timeline = Timeline(self.dataset, split, self.distractors, self.abstracts_only)
 
     def queries(self) -> list[JudgedQuery]:
         """The queries, in the set's order."""
@@ -130,6 +132,7 @@ class Evaluation:
             found_by=self.found_by,
             with_bibliography=self.with_bibliography,
             distractors=self.distractors,
+            abstracts_only=self.abstracts_only,
             sample=self.sample if self.sample is not None and self.sample < self.available else None,
             seed=self.seed,
             timed=timed,
@@ -156,6 +159,7 @@ def experiment(
     by_citations: bool = False,
     progress: Progress = SILENT,
     train: Train | None = None,
+    abstracts_only: bool = False,
 ) -> Report:
     """Measure pipelines on a data set and compare them with a baseline.
 
@@ -177,6 +181,7 @@ def experiment(
         by_citations: also report recall by how often the relevant paper had been cited before.
         progress: receives the progress.
         train: makes missing models of the set's library, such as `citewell.train.training.train_missing`.
+        abstracts_only: leave papers that have only a title out of the library.
 
     Returns:
         The report. It prints as a table, shows as HTML in a notebook, and becomes a data frame with `Report.to_frame`.
@@ -198,6 +203,7 @@ def experiment(
         measures,
         progress,
         train,
+        abstracts_only,
     )
     return evaluation.report(pipelines, [Path(run) for run in runs], baseline, by_citations=by_citations)
 

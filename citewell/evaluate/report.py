@@ -46,6 +46,7 @@ class Report:
     found_by: str = ""
     with_bibliography: bool = False
     distractors: bool = False
+    abstracts_only: bool = False
     sample: int | None = None
     seed: int = 0
     timed: bool = True
@@ -81,6 +82,7 @@ class Report:
             "found_by": self.found_by,
             "with_bibliography": self.with_bibliography,
             "distractors": self.distractors,
+            "abstracts_only": self.abstracts_only,
             "sample": self.sample,
             "seed": self.seed,
             "pipelines": {outcome.name: _figures(outcome) for outcome in outcomes},
@@ -111,6 +113,8 @@ class Report:
             parts.append("WITH BIBLIOGRAPHY: queries know the other references of the citing paper")
         if self.distractors:
             parts.append("with distractors")
+        if self.abstracts_only:
+            parts.append("without papers that have only a title")
         return " · ".join(parts)
 
     def _by_citations(self, slices: Slices) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from citewell.errors import CitewellError
 from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.measures import STANDARD
 from citewell.evaluate.set_libraries import Train
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.studies import Row, Study, Table
-from citewell.evaluate.term_overlap import is_overlap
 from citewell.evaluate.tuning import label
 from citewell.pipeline.pipeline import Pipeline
 from citewell.pipeline.registry import definitions, pipeline
@@ -81,15 +81,16 @@ def reproduce(
     ]
     for folder in sets:
         dataset = DataSet.open(folder)
-        for task, split, lenient, found_by in dict.fromkeys(_rules(each.table) for each in tables):
+        for task, split, lenient, found_by, abstracts_only in dict.fromkeys(_rules(each.table) for each in tables):
             if task not in dataset.tasks:
                 continue
-            here = [each for each in tables if _rules(each.table) == (task, split, lenient, found_by)]
+            here = [each for each in tables if _rules(each.table) == (task, split, lenient, found_by, abstracts_only)]
             systems = _systems(row.row for each in here for row in each.rows if row.status == MEASURED)
             if not systems:
                 continue
             try:
-                further = sorted({name for each in here for name in each.table.measures if is_overlap(name)})
+                named = {name for each in here for name in each.table.measures if ":" not in name}
+                further = sorted(named.difference(STANDARD))
                 evaluation = Evaluation(
                     folder,
                     task,
@@ -101,6 +102,7 @@ def reproduce(
                     measures=further,
                     progress=progress,
                     train=train,
+                    abstracts_only=abstracts_only,
                 )
                 experiment = evaluation.run(list(systems.values()))
             except CitewellError as error:
@@ -118,8 +120,8 @@ def reproduce(
     return tables
 
 
-def _rules(table: Table) -> tuple[str, str, bool, str]:
-    return table.task, table.split, table.lenient, table.found_by
+def _rules(table: Table) -> tuple[str, str, bool, str, bool]:
+    return table.task, table.split, table.lenient, table.found_by, table.abstracts_only
 
 
 def _systems(rows: Iterable[Row]) -> dict[str, Pipeline]:

@@ -42,6 +42,7 @@ def as_json(
                 "split": each.table.split,
                 "lenient": each.table.lenient,
                 "found_by": each.table.found_by,
+                "abstracts_only": each.table.abstracts_only,
                 "percent": each.table.percent,
                 "queries": each.queries,
                 "failed": each.failed,
@@ -104,7 +105,8 @@ def _print_table(reproduced: ReproducedTable, console: Console) -> None:
     asked = reproduced.table
     lenient = ", lenient like the study: missed papers are put among the candidates before re-ranking" if asked.lenient else ""
     found = f", only the queries whose relevant paper {asked.found_by} retrieves, like the study" if asked.found_by else ""
-    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}"
+    titles = ", without papers that have only a title, like the study" if asked.abstracts_only else ""
+    rules = f"OTHER DATA, {sets}, {asked.split} split, strict in time{lenient}{found}{titles}"
     console.print(f"ours: {rules if sets else 'no available set has this task'}", style="yellow", highlight=False)
     for name, reason in reproduced.failed.items():
         console.print(f"ours: {name} was not measured: {reason}", style="yellow", highlight=False)

@@ -37,6 +37,8 @@ class Table(msgspec.Struct):
     """Whether the study adds relevant papers that retrieval missed to the candidates, before they are re-ranked."""
     percent: bool = False
     """Whether the study prints percentages; ours are then percentages too."""
+    abstracts_only: bool = False
+    """Whether the study leaves papers that have only a title out of its collection."""
     found_by: str = ""
     """Our pipeline for the first stage of the study, if it asks only the queries whose relevant paper that stage retrieves."""
 
