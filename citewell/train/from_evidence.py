@@ -51,7 +51,7 @@ def train(
     try:
         with FileLock(out / "training.lock", timeout=0):
             path = pack or out / DATA
-            data = load_or_collect(path, sets, recipe.queries, progress, replace=pack is None)
+            data = load_or_collect(path, sets, recipe.queries, progress, replace=pack is None, texts=recipe.texts)
             words = _word_vectors(recipe, data, path, out, progress)
             _fit(module, numbers, recipe, data, words, weights, device, progress)
             for name in (RECIPE, SETS):
