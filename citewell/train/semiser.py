@@ -40,6 +40,8 @@ _EPSILON = 1e-4
 """Probabilities are clamped to this distance from 0 and 1."""
 _BATCH_WORDS = 8192
 _KEY_TERMS = "key-terms"
+_SORTED = 64
+"""Batches whose sentences are sorted by length together."""
 
 
 class Hyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,7 +129,7 @@ class Training:
         self._terms = terms
         self._pools = [SentencePool(data, place, numbers.dev_queries, numbers.dev_depth) for place in range(len(data.sets))]
         self._done = 0
-        self._order: tuple[int, IntArray] = (-1, np.zeros(0, np.int64))
+        self._order: tuple[int, IntArray] = (-1, np.zeros((0, 0), np.int64))
 
     def state(self) -> dict[str, Any]:
         """What further steps depend on, apart from torch's random numbers."""
@@ -154,9 +156,18 @@ class Training:
         size = min(self.numbers.pairs, count)
         epoch, start = divmod(self._done, count // size)
         if self._order[0] != epoch:
-            self._order = epoch, np.random.default_rng([self.numbers.seed, epoch]).permutation(count)
+            self._order = epoch, self._shuffled(epoch, size)
         self._done += 1
-        return self._order[1][start * size : (start + 1) * size]
+        return self._order[1][start]
+
+    def _shuffled(self, epoch: int, size: int) -> IntArray:
+        """The batches of a pass, one in a row. Sentences of a batch are about as long as each other: padding costs time."""
+        draw = np.random.default_rng([self.numbers.seed, epoch])
+        order = draw.permutation(len(self._terms))[: len(self._terms) // size * size]
+        at = self._terms.sentences[order]
+        lengths = self.data.sentence_at[at + 1] - self.data.sentence_at[at]
+        near = np.lexsort((lengths, np.arange(len(order)) // (_SORTED * size)))
+        return draw.permutation(order[near].reshape(-1, size))
 
     def _sentences(self, at: IntArray) -> Tensor:
         return self._rows(self.data.words, self.data.sentence_at[at], self.data.sentence_at[at + 1])
