@@ -207,7 +207,7 @@ class Training:
         figures: dict[str, float] = {}
         for pool in self._pools:
             vectors = self.encode(pool.sentences)
-            figures |= pool.measure(lambda query, vectors=vectors: self.score(query, vectors))
+            figures |= pool.measure(partial(self.score, sentences=vectors))
         self.best.update(sum(figures.values()) / max(1, len(figures)))
         return figures
 

@@ -321,7 +321,8 @@ def test_each_pass_takes_every_sentence_once(data: SentenceData, recipe_file: An
 
 def test_key_terms_are_those_of_the_sentence_and_resume(data: SentenceData, tmp_path: Path, recipe_file: Any) -> None:
     recipe = load_recipe(str(recipe_file("semiser")))
-    numbers = msgspec.convert({**recipe.numbers, "sentences": 0}, semiser_numbers())  # type: ignore[union-attr]
+    assert isinstance(recipe, EvidenceRecipe)
+    numbers = msgspec.convert({**recipe.numbers, "sentences": 0}, semiser_numbers())
     made = terms(data, tmp_path, numbers)
     distinct = {tuple(data.sentence(at).tolist()) for at in range(len(data.sentence_at) - 1)} - {()}
     assert len({tuple(data.sentence(at).tolist()) for at in made.sentences.tolist()}) == len(made) <= len(distinct)
