@@ -80,7 +80,11 @@ def _training_module(recipe: EvidenceRecipe) -> tuple[Any, Any]:
 def _word_vectors(recipe: EvidenceRecipe, data: SentenceData, path: Path, out: Path, progress: Progress) -> WordVectors:
     """The word vectors; trained once, then loaded."""
     from citewell.train.skip_gram import train_word_vectors
+    from citewell.train.words_base import from_base
 
+    if recipe.base:
+        from_base(Path(recipe.base), data).save(out / WEIGHTS)
+        return WordVectors.load(out / WEIGHTS)
     origin = fingerprint([path], msgspec.json.encode([recipe.words, recipe.graph]).decode())
     marker = out / WEIGHTS / f"words-{origin}"
     if not marker.exists():

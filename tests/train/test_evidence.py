@@ -359,6 +359,33 @@ def test_the_pool_of_a_retriever_has_every_candidate_and_its_title(data: Sentenc
     assert pool.measure(lambda query: -oracle(query))["small evidence AP"] < 1.0
 
 
+def test_word_vectors_may_come_from_a_base(data: SentenceData, set_folder: Path, tmp_path: Path, recipe_file: Any) -> None:
+    from safetensors.numpy import save_file
+
+    from citewell.text.analysis import terms as hashed
+    from citewell.train.words import SPECIAL, VECTORS, word_tokenizer
+    from citewell.train.words_base import from_base
+
+    base = tmp_path / "base"
+    base.mkdir()
+    words = ["harbour", "harbours", "quokka"]
+    word_tokenizer(words).save(str(base / "tokenizer.json"))
+    vectors = np.zeros((len(SPECIAL) + 3, 2), np.float16)
+    vectors[len(SPECIAL) :] = [[1, 0], [0, 1], [5, 5]]
+    save_file({VECTORS: vectors}, base / "model.safetensors")
+    made = from_base(base, data)
+    assert made.hashes.tolist() == list(hashed("harbour")), "no set has quokkas"
+    assert made.vectors[1] == pytest.approx(np.array([7, 6]) / 13, abs=1e-3), "the frequent form counts more"
+    recipe = load_recipe(str(recipe_file("semiser")))
+    assert isinstance(recipe, EvidenceRecipe)
+    from citewell.train.from_evidence import train
+
+    train(msgspec.structs.replace(recipe, base=str(base)), [set_folder], tmp_path / "out", device="cpu")
+    assert WordVectors.load(tmp_path / "out").vectors.shape == (2, 2)
+    with pytest.raises(CitewellError, match="is not a base of words"):
+        from_base(tmp_path, data)
+
+
 def test_sets_without_evidence_add_their_texts(set_folder: Path, tmp_path: Path, data: SentenceData) -> None:
     other = tmp_path / "other"
     other.mkdir()
