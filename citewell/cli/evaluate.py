@@ -25,6 +25,7 @@ TASKS = ("global", "local", "paragraph", "evidence")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Run a random sample of N queries; default: all.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample and the tests.")
 @click.option("--distractors", is_flag=True, help="Add the set's distractors: papers that nobody cites.")
+@click.option("--abstracts-only", is_flag=True, help="Leave out papers that have only a title, as the BioASQ studies do.")
 @click.option(
     "--lenient", is_flag=True, help="Put relevant papers that retrieval missed among the candidates that are re-ranked."
 )
@@ -65,6 +66,7 @@ def command(
     sample: int | None,
     seed: int,
     distractors: bool,
+    abstracts_only: bool,
     lenient: bool,
     found_by: str,
     context_characters: int | None,
@@ -114,6 +116,7 @@ def command(
             progress,
             train_missing,
             context_characters or 0,
+            abstracts_only,
         )
         systems = list(dict.fromkeys(names)) or ([] if runs else [DEFAULT])
         report = evaluation.report(systems, runs, baseline, files, by_citations)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from citewell.cli import set_from_bioasq
 from citewell.cli.options import json_option, library_option, print_json
 from citewell.library.library import Library
 
@@ -127,6 +128,9 @@ def cache(clear: bool, as_json: bool) -> None:
         for name, size in sizes.items():
             click.echo(f"{size / 1e6:>10,.1f} MB  {name}")
         click.echo(f"{sum(sizes.values()) / 1e6:>10,.1f} MB  in {_counted(len(sizes))} in {folder}")
+
+
+command.add_command(set_from_bioasq.command)
 
 
 def _print_statistics(figures: Statistics) -> None:

@@ -152,7 +152,11 @@ class Collection(Protocol):
         """The cosines of all sentences of given papers, paper by paper, and how many each paper has."""
 
     def sentence_embeddings(self, model: str) -> SentenceEmbeddings | None:
-        """The vectors of every sentence by a sentence model; None where they were not computed."""
+        """The vectors of every title and sentence by a sentence model; None where they were not computed."""
+
+    def nearest_sentences(self, model: str, queries: Float32Array, count: int) -> IntArray | None:
+        """The rows of `sentence_embeddings` that approximate search finds: those of about the `count` vectors nearest to each
+        query vector. None where there is no index."""
 
     def trained_model(self, name: str) -> dict[str, Array]:
         """The arrays of a model that was trained on this collection."""

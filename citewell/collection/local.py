@@ -122,6 +122,12 @@ class LocalCollection:
         vectors = open_vectors(self.library, model)
         return None if vectors is None else SentenceEmbeddings(vectors.papers, vectors.vectors)
 
+    def nearest_sentences(self, model: str, queries: Float32Array, count: int) -> IntArray | None:
+        from citewell.library.vectors.sentence_index import open_index
+
+        index = open_index(self.library, model)
+        return None if index is None else index.search(queries, count)
+
     def trained_model(self, name: str) -> dict[str, Array]:
         from citewell.library.trained_models import load_model
 

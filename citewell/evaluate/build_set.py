@@ -112,11 +112,7 @@ def make(
 
     With `min_citations`, only papers that were cited so often until the end of the training years can be recommended.
     """
-    if not _NAME.fullmatch(name):
-        raise CitewellError(f"{name!r} is not a valid name of a set; use letters, digits, '-', '_' and '.'")
-    folder = folder.resolve()
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise CitewellError(f"{folder} already exists and is not empty; choose a new folder or an empty one")
+    folder = checked(folder, name)
     others = [DataSet.open(path) for path in without]
     with _snapshot(library.store) as store:
         left_out = LeftOut()
@@ -130,12 +126,22 @@ def make(
         years = split_years(graph)
         if min_citations:
             graph = often_cited(graph, years, min_citations, left_out)
-        with _new_folder(folder) as building:
+        with new_folder(folder) as building:
             _write_set(store, graph, years, building, name, about, left_out, progress, min_citations)
             figures = statistics(building)
             write(figures, building / "statistics.json")
     problems = {other.folder / file: count for other in others for file, count in other.problems.items()}
     return BuiltSet(folder, figures, left_out, problems)
+
+
+def checked(folder: Path, name: str) -> Path:
+    """The folder of a new set, if its name is valid and nothing is there yet."""
+    if not _NAME.fullmatch(name):
+        raise CitewellError(f"{name!r} is not a valid name of a set; use letters, digits, '-', '_' and '.'")
+    folder = folder.resolve()
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise CitewellError(f"{folder} already exists and is not empty; choose a new folder or an empty one")
+    return folder
 
 
 # -- selection ------------------------------------------------------------------------------------------------------
@@ -238,9 +244,9 @@ def _write_set(
     names = _names(store, graph.papers, naming_of(name))
     all_contexts = store.counts()["contexts"]
     progress.start("writing papers", len(names), "papers")
-    _write_lines(folder / "papers.jsonl.gz", _papers(store, graph, names), progress)
+    write_lines(folder / "papers.jsonl.gz", _papers(store, graph, names), progress)
     progress.start("writing contexts", all_contexts, "contexts")
-    contexts = _write_lines(folder / "contexts.jsonl.gz", _contexts(store, graph, names), progress)
+    contexts = write_lines(folder / "contexts.jsonl.gz", _contexts(store, graph, names), progress)
     progress.finish()
     left_out.contexts = all_contexts - contexts
     if not contexts:
@@ -254,7 +260,7 @@ def _write_set(
         "test": years.test,
         **({"min_citations": min_citations} if min_citations else {}),
     }
-    (folder / "set.toml").write_text("".join(f"{key} = {_toml(value)}\n" for key, value in lines.items()), "utf-8")
+    (folder / "set.toml").write_text("".join(f"{key} = {toml_value(value)}\n" for key, value in lines.items()), "utf-8")
 
 
 def _names(store: Store, papers: PaperNumbers, naming: Naming) -> dict[int, str]:
@@ -275,10 +281,11 @@ def _papers(store: Store, graph: Graph, names: dict[int, str]) -> Iterator[dict[
         batch = nums[start : start + _BATCH]
         records = store.papers(batch)
         for num in batch:
-            yield _paper(records[num], names[num], [names[cited] for cited in graph.cited_by(num)], store.sentences(num))
+            yield paper_record(records[num], names[num], [names[cited] for cited in graph.cited_by(num)], store.sentences(num))
 
 
-def _paper(paper: Paper, name: str, references: list[str], sentences: list[Sentence]) -> dict[str, Any]:
+def paper_record(paper: Paper, name: str, references: list[str], sentences: list[Sentence]) -> dict[str, Any]:
+    """The line of a paper in papers.jsonl."""
     record: dict[str, Any] = {
         "id": name,
         "title": paper.title,
@@ -312,7 +319,7 @@ def _contexts(store: Store, graph: Graph, names: dict[int, str]) -> Iterator[dic
             count += 1
 
 
-def _write_lines(path: Path, records: Iterable[dict[str, Any]], progress: Progress) -> int:
+def write_lines(path: Path, records: Iterable[dict[str, Any]], progress: Progress) -> int:
     """Write JSON lines, always the same bytes for the same records; returns their number."""
     encode = msgspec.json.Encoder().encode
     count = 0
@@ -324,7 +331,7 @@ def _write_lines(path: Path, records: Iterable[dict[str, Any]], progress: Progre
     return count
 
 
-def _toml(value: str | int | list[str] | list[int]) -> str:
+def toml_value(value: str | int | list[str] | list[int]) -> str:
     """A value in TOML, which is the same as in JSON except for one character."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode().replace("\x7f", "\\u007f")
 
@@ -340,7 +347,7 @@ def _snapshot(store: Store) -> Iterator[Store]:
 
 
 @contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
+def new_folder(folder: Path) -> Iterator[Path]:
     """A temporary folder next to `folder`; it is renamed to `folder` at the end, or removed if something fails."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

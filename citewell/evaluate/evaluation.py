@@ -55,6 +55,8 @@ class Evaluation:
     """Makes a missing model of a library; without it, pipelines that need the model say that it is missing."""
     context_characters: int = 0
     """How much of a context queries have on either side of the citation; 0: all."""
+    abstracts_only: bool = False
+    """Leave papers that have only a title out of the library, as the BioASQ studies do."""
     dataset: DataSet = field(init=False)
     timeline: Timeline = field(init=False)
     available: int = field(init=False, default=0)
@@ -67,7 +69,7 @@ class Evaluation:
             raise CitewellError(f"--context-characters works with the local task, not with {self.task}")
         self.dataset = DataSet.open(self.folder)
         split = self.dataset.undated_split(self.split) if self.task == "evidence" else self.dataset.split(self.split)
-        self.timeline = Timeline(self.dataset, split, self.distractors)
+        self.timeline = Timeline(self.dataset, split, self.distractors, self.abstracts_only)
 
     def queries(self) -> list[JudgedQuery]:
         """The queries, in the set's order."""
@@ -136,6 +138,7 @@ class Evaluation:
             context_characters=self.context_characters,
             with_bibliography=self.with_bibliography,
             distractors=self.distractors,
+            abstracts_only=self.abstracts_only,
             sample=self.sample if self.sample is not None and self.sample < self.available else None,
             seed=self.seed,
             timed=timed,
@@ -163,6 +166,7 @@ def experiment(
     progress: Progress = SILENT,
     train: Train | None = None,
     context_characters: int = 0,
+    abstracts_only: bool = False,
 ) -> Report:
     """Measure pipelines on a data set and compare them with a baseline.
 
@@ -185,6 +189,7 @@ def experiment(
         progress: receives the progress.
         train: makes missing models of the set's library, such as `citewell.train.training.train_missing`.
         context_characters: how much of a context queries have on either side of the citation; 0 for all.
+        abstracts_only: leave papers that have only a title out of the library.
 
     Returns:
         The report. It prints as a table, shows as HTML in a notebook, and becomes a data frame with `Report.to_frame`.
@@ -207,6 +212,7 @@ def experiment(
         progress,
         train,
         context_characters,
+        abstracts_only,
     )
     return evaluation.report(pipelines, [Path(run) for run in runs], baseline, by_citations=by_citations)
 

@@ -1,8 +1,10 @@
-"""Measures under the names of ir-measures, and two that it lacks. `term_overlap` has one more, which needs no judgements.
+"""Measures under the names of ir-measures, and three that it lacks. `term_overlap` has one more, which needs no judgements.
 
-ir-measures (on top of trec_eval) computes all but two. ``F1@k`` is the harmonic mean of P@k and R@k of each query.
+ir-measures (on top of trec_eval) computes all but three. ``F1@k`` is the harmonic mean of P@k and R@k of each query.
 ``nDCG-HC@k`` is the variant that HybridCite reports: the discount at rank i is log2(i), with none at the first two ranks, and
-the ideal ranking consists of the relevant papers retrieved among the first k, not of all relevant ones.
+the ideal ranking consists of the relevant papers retrieved among the first k, not of all relevant ones. ``AP-BioASQ`` is the
+official average precision of BioASQ since 2020: of the first ten papers, divided by the number of relevant ones, at most ten;
+``sentences:AP-BioASQ`` compares sentences by their characters (`bioasq_measures`).
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 
 from citewell import extras
 from citewell.errors import CitewellError
+from citewell.evaluate.bioasq_measures import score_documents
 from citewell.evaluate.term_overlap import is_overlap
 from citewell.types import Float64Array
 
@@ -39,7 +42,8 @@ STANDARD = (
 )
 """The measures of every evaluation."""
 
-_OURS = re.compile(r"(F1|nDCG-HC)@([1-9]\d*)")
+BIOASQ = "AP-BioASQ"
+_OURS = re.compile(rf"(F1|nDCG-HC)@([1-9]\d*)|{BIOASQ}")
 
 
 def check(names: Sequence[str]) -> None:
@@ -86,6 +90,9 @@ def score(names: Sequence[str], relevant: Mapping[str, Sequence[str]], run: Run)
         if name.startswith("nDCG-HC@"):
             depth = int(name.partition("@")[2])
             values[name] = np.array([_hybridcite_ndcg(papers, run.get(query, {}), depth) for query, papers in relevant.items()])
+        if name == BIOASQ:
+            scores = [score_documents(list(run.get(query, {})), papers) for query, papers in relevant.items()]
+            values[name] = np.array([each.average_precision for each in scores])
     return {name: values[name] for name in names}
 
 

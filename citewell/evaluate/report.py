@@ -47,6 +47,7 @@ class Report:
     context_characters: int = 0
     with_bibliography: bool = False
     distractors: bool = False
+    abstracts_only: bool = False
     sample: int | None = None
     seed: int = 0
     timed: bool = True
@@ -83,6 +84,7 @@ class Report:
             "context_characters": self.context_characters,
             "with_bibliography": self.with_bibliography,
             "distractors": self.distractors,
+            "abstracts_only": self.abstracts_only,
             "sample": self.sample,
             "seed": self.seed,
             "pipelines": {outcome.name: _figures(outcome) for outcome in outcomes},
@@ -115,6 +117,8 @@ class Report:
             parts.append("WITH BIBLIOGRAPHY: queries know the other references of the citing paper")
         if self.distractors:
             parts.append("with distractors")
+        if self.abstracts_only:
+            parts.append("without papers that have only a title")
         return " · ".join(parts)
 
     def _by_citations(self, slices: Slices) -> dict[str, Any]:

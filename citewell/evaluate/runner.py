@@ -145,8 +145,12 @@ class Runner:
         values = {name: np.array([self._overlap(name, judged, runs[""]) for judged in batch]) for name in self._overlaps}
         for view, run in runs.items():
             relevant = qrels[view]
-            names = sentences.MEASURES if view else self._measures
+            names = sentences.COUNTED if view else self._measures
             scored = measures.score(names, relevant, run) if relevant else {}
+            if view:
+                names = sentences.MEASURES
+                of_characters = self._sentence_ids.average_precision
+                scored[measures.BIOASQ] = np.array([of_characters(ids, run.get(query, {})) for query, ids in relevant.items()])
             places = [at for at, query in enumerate(qrels[""]) if query in relevant]
             for name in names:
                 values[view + name] = column = np.full(len(qrels[""]), np.nan)

@@ -179,6 +179,7 @@ class SetLibraries:
         rules = blake2b(f"{cutoff}{sorted(split.years)}{_code()}".encode(), digest_size=8).hexdigest()
         years = f"{cutoff.papers // 10_000}-links-{cutoff.links}" if cutoff.links is not None else "whole"
         wide = "-distractors" if self._distractors else ""
+        wide += "-abstracts" if self._timeline.abstracts_only else ""
         return f"{safe_name(self._timeline.dataset.name)}-{years}{wide}-{self._digest}-{rules}"
 
 

@@ -65,6 +65,11 @@ def when(paper: Paper) -> int:
     return max(date_number(paper.year, ""), date_number(year_of(paper.date), paper.date))
 
 
+def has_only_title(paper: Paper) -> bool:
+    """Whether a paper has neither an abstract nor sentences of a full text."""
+    return not (paper.abstract.strip() or paper.sentences)
+
+
 def year_of(date: str) -> int | None:
     return int(date[:4]) if date[:4].isdecimal() else None
 
@@ -107,11 +112,15 @@ def _may_be_same(one: Paper, other: Paper) -> bool:
 
 
 class Timeline:
-    """The dates of all papers of a set, and the citing papers of a split."""
+    """The dates of all papers of a set, and the citing papers of a split.
 
-    def __init__(self, dataset: DataSet, split: Split, distractors: bool = False) -> None:
+    With `abstracts_only` no query sees a paper of which the set has only the title.
+    """
+
+    def __init__(self, dataset: DataSet, split: Split, distractors: bool = False, abstracts_only: bool = False) -> None:
         self.dataset = dataset
         self.split = split
+        self.abstracts_only = abstracts_only
         self.dates: dict[str, int] = {}
         """Canonical id to date; 0 if it is unknown, the earliest if records disagree."""
         self.names: dict[str, str] = {}
@@ -146,6 +155,8 @@ class Timeline:
         """The papers that a query with this cut-off sees, with the references that it may see."""
         for paper in self.dataset.papers(self._distractors):
             date = when(paper)
+            if self.abstracts_only and has_only_title(paper):
+                continue
             if cutoff.links is None:
                 yield paper
             elif sees_paper(date, cutoff):

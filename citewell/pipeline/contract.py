@@ -59,6 +59,8 @@ class SentenceModel:
     """A stage needs the vectors that a sentence model makes of every sentence of the library."""
 
     name: str
+    index: bool = False
+    """Whether it needs an index of them too, for approximate search."""
 
 
 Requirement = Vectors | Weights | TrainedModel | SentenceModel

@@ -23,6 +23,10 @@ def prepare(need: Requirement, library: Library, donors: Sequence[Path] = (), pr
         from citewell.models import semiser
 
         sentences.make(library, need.name, semiser.load(need.name).sentences, progress)
+        if need.index:
+            from citewell.library.vectors import sentence_index
+
+            sentence_index.make(library, need.name, progress)
 
 
 def note(need: Requirement, library: Library) -> str:

@@ -51,7 +51,7 @@ def train(
     try:
         with FileLock(out / "training.lock", timeout=0):
             path = pack or out / DATA
-            data = load_or_collect(path, sets, recipe.queries, progress, replace=pack is None)
+            data = load_or_collect(path, sets, recipe.queries, progress, replace=pack is None, texts=recipe.texts)
             words = _word_vectors(recipe, data, path, out, progress)
             _fit(module, numbers, recipe, data, words, weights, device, progress)
             for name in (RECIPE, SETS):
@@ -80,7 +80,11 @@ def _training_module(recipe: EvidenceRecipe) -> tuple[Any, Any]:
 def _word_vectors(recipe: EvidenceRecipe, data: SentenceData, path: Path, out: Path, progress: Progress) -> WordVectors:
     """The word vectors; trained once, then loaded."""
     from citewell.train.skip_gram import train_word_vectors
+    from citewell.train.words_base import from_base
 
+    if recipe.base:
+        from_base(Path(recipe.base), data).save(out / WEIGHTS)
+        return WordVectors.load(out / WEIGHTS)
     origin = fingerprint([path], msgspec.json.encode([recipe.words, recipe.graph]).decode())
     marker = out / WEIGHTS / f"words-{origin}"
     if not marker.exists():

@@ -199,6 +199,10 @@ class EvidenceRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of the method."""
     graph: GraphHyperparameters | None = None
     """None: word vectors are trained on the sentences of the papers."""
+    texts: bool = False
+    """Whether sets without evidence may be named too; their texts are learned from (`citewell.train.set_texts`)."""
+    base: str = ""
+    """The folder of a base of words whose vectors are used; none: word vectors are trained by [words]."""
     name: str = ""
 
 

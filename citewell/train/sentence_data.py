@@ -7,10 +7,12 @@ positions of stop words and punctuation between them are kept, so that key terms
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -34,6 +36,7 @@ from citewell.text.sgrank import runs
 from citewell.train.fingerprints import fingerprint
 from citewell.train.packs import SPLITS, Arrays, load, save
 from citewell.train.recipe import QuerySampling
+from citewell.train.set_texts import documents
 from citewell.types import Float32Array, Float64Array, IntArray
 
 _ORIGIN = "made_of"
@@ -128,26 +131,35 @@ def load_or_collect(
     sampling: QuerySampling,
     progress: Progress = SILENT,
     replace: bool = False,
+    texts: bool = False,
 ) -> SentenceData:
-    """The data at `path`, collected from the sets if it does not exist; `replace` allows replacing data of other sets."""
-    origin = json.dumps([[fingerprint(DataSet.open(folder).files()) for folder in sets], msgspec.to_builtins(sampling)])
+    """The data at `path`, collected from the sets if it does not exist; `replace` allows replacing data of other sets.
+
+    With `texts`, sets without evidence add their texts.
+    """
+    made_of: list[Any] = [[fingerprint(DataSet.open(folder).files()) for folder in sets], msgspec.to_builtins(sampling)]
+    origin = json.dumps([*made_of, "texts"] if texts else made_of)
     if path.exists() and str((arrays := load(path))[_ORIGIN]) == origin:
         return SentenceData(arrays)
     if path.exists() and not replace:
         raise CitewellError(f"{path} was made from other sets or by another recipe; remove it, or name another file")
-    arrays = collect(sets, sampling, progress)
+    arrays = collect(sets, sampling, progress, texts)
     path.parent.mkdir(parents=True, exist_ok=True)
     save({**arrays, _ORIGIN: np.array(origin)}, path)
     return SentenceData(arrays)
 
 
-def collect(sets: Sequence[Path], sampling: QuerySampling, progress: Progress = SILENT) -> Arrays:
-    """The arrays of the training data of some sets."""
+def collect(sets: Sequence[Path], sampling: QuerySampling, progress: Progress = SILENT, texts: bool = False) -> Arrays:
+    """The arrays of the training data of some sets; with `texts`, sets without evidence add their texts."""
     if not sets:
         raise CitewellError("name the sets to train on: --set DIR")
     collector = _Collector()
     for folder in sets:
         dataset = DataSet.open(folder)
+        if "evidence" not in dataset.tasks and texts:
+            progress.start(f"reading {dataset.name}", unit="documents")
+            collector.add_texts(dataset, progress)
+            continue
         if "evidence" not in dataset.tasks:
             raise CitewellError(f"the set {dataset.name} has no task 'evidence', which this recipe needs; leave it out")
         by_split = {split: _sampled_queries(dataset, split, sampling) for split in SPLITS}
@@ -182,10 +194,10 @@ class _Collector:
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
         self._sets: list[str] = []
-        self._words: list[int] = []
-        self._begins: list[bool] = []
-        self._sentence_at = [0]
-        self._paper_at = [0]
+        self._words = array("i")
+        self._begins = bytearray()
+        self._sentence_at = array("q", [0])
+        self._paper_at = array("q", [0])
         self._query_words: list[list[int]] = []
         self._of: list[tuple[int, int]] = []
         self._relevant: list[list[int]] = []
@@ -221,11 +233,17 @@ class _Collector:
             self._relevant_sentences.append(sorted(self._sentences(library, names, judged, places)))
             progress.advance()
 
+    def add_texts(self, dataset: DataSet, progress: Progress) -> None:
+        """Add the texts of a set without evidence."""
+        for texts in documents(dataset):
+            self._paper(texts)
+            progress.advance()
+
     def _paper(self, texts: Sequence[str]) -> None:
         for text in texts:
             for run in runs(text, self._vocabulary):
-                self._words += run
-                self._begins += [True, *[False] * (len(run) - 1)]
+                self._words.extend(run)
+                self._begins += b"\1" + bytes(len(run) - 1)
             self._sentence_at.append(len(self._words))
         self._paper_at.append(len(self._sentence_at) - 1)
 
@@ -246,7 +264,7 @@ class _Collector:
             "sets": np.array(self._sets),
             "hashes": np.array(self._vocabulary.hashes, np.int64),
             "words": np.array(self._words, np.int32),
-            "begins": np.array(self._begins, bool),
+            "begins": np.frombuffer(bytes(self._begins), bool),
             "sentence_at": np.array(self._sentence_at, np.int64),
             "paper_at": np.array(self._paper_at, np.int64),
             "question_set": np.array([place for place, _ in self._of], np.int32),

@@ -75,7 +75,12 @@ def test_semiser_ranks_the_sentences_of_the_whole_library(tiny: Library, models:
     prepare(tiny, "semiser")
     ranking = pipeline("semiser").rank(request)
     sentences = pipeline("semiser").sentences(request, ranking, ranking.papers.tolist())
-    best = {int(num): float(sentences.scores[sentences.papers == num].max()) for num in np.unique(sentences.papers)}
+    titles = {num: paper.title for num, paper in tiny.store.papers(ranking.papers.tolist()).items()}
+    encoder = semiser.load("semiser")
+    of_titles = semiser.max_cosine(encoder.query(QUERY.text()), encoder.sentences(list(titles.values())))
+    best = dict(zip(titles, of_titles.tolist(), strict=True))
+    for num, score in zip(sentences.papers.tolist(), sentences.scores.tolist(), strict=True):
+        best[num] = max(best[num], score)
     assert dict(zip(ranking.papers.tolist(), ranking.scores.tolist(), strict=True)) == pytest.approx(best, abs=2e-3)
     assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
     without = pipeline("semiser").rank(
@@ -85,6 +90,28 @@ def test_semiser_ranks_the_sentences_of_the_whole_library(tiny: Library, models:
     first = int(ranking.papers[0])
     reasons = pipeline("semiser").explain(request, ranking, [first])[first]
     assert reasons[0].text == "One of its sentences is close to your text."
+
+
+def test_hnsw_finds_what_the_exact_scan_finds(tiny: Library, models: Path) -> None:
+    word_models.semiser(models / "semiser", KNOWN)
+    with pytest.raises(CitewellError, match="Choose one of hnsw, exact"):
+        pipeline("semiser", search="guess")
+    prepare(tiny, "semiser-exact")
+    with pytest.raises(CitewellError, match="have no index of 'semiser'"):
+        pipeline("semiser").rank(Request(LocalCollection(tiny), QUERY))
+    prepare(tiny, "semiser")
+    for query in (QUERY, Query("evidence", context=QUERY.context, exclude=["harbour"]), Query("evidence", context="tides")):
+        exact, first, few = (
+            chosen.rank(Request(LocalCollection(tiny), query))
+            for chosen in (pipeline("semiser-exact"), pipeline("semiser"), pipeline("semiser", candidates=1))
+        )
+        near = dict(zip(exact.papers.tolist(), exact.scores.tolist(), strict=True))
+        assert first.papers.tolist() == few.papers.tolist() == [num for num in near if num in set(first.papers.tolist())]
+        assert first.scores.tolist() == [near[num] for num in first.papers.tolist()]
+        assert all(near[num] == 0.0 for num in near if num not in set(first.papers.tolist())), "they have no known word"
+    number = int(first.papers[0])
+    request = Request(LocalCollection(tiny), query)
+    assert "(hnsw search)" in pipeline("semiser").explain(request, first, [number])[number][1].text
 
 
 def test_vectors_of_sentences_follow_the_library(tiny: Library, models: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -21,9 +22,12 @@ from citewell.models.joint_snippets import JointSnippets, standardise
 from citewell.models.semiser import Semiser
 from citewell.models.semiser import max_cosine as served_max_cosine
 from citewell.models.word_vectors import WordVectors
+from citewell.train.key_term_data import KeyTerms, extract, sentences_of
 from citewell.train.recipe import EvidenceRecipe, GraphHyperparameters, QuerySampling, load_recipe
+from citewell.train.save import EpochCheckpoints
 from citewell.train.sentence_data import SentenceData, load_or_collect
 from citewell.train.sentence_measures import average_precision, measure
+from citewell.train.sentence_pool import SentencePool
 from citewell.train.term_graph import term_links, walk
 
 torch = pytest.importorskip("torch")
@@ -70,14 +74,21 @@ def training(name: str, data: SentenceData, path: Path, **numbers: Any) -> Any:
     """The training of a new model."""
     from citewell.train import joint_snippets, semiser
 
-    module: Any = {"jpdrmm": joint_snippets, "semiser": semiser}[name]
+    module: Any = joint_snippets if name == "jpdrmm" else semiser
     recipe = load_recipe(str(path))
     assert isinstance(recipe, EvidenceRecipe)
     chosen = msgspec.convert({**recipe.numbers, **numbers}, module.Hyperparameters)
     vectors = np.random.default_rng(0).normal(size=(len(data.hashes) - 1, 6)).astype(np.float32)
     words = WordVectors.of(data.hashes[1:], data.papers_with[1:], len(data.paper_at) - 1, vectors)
     torch.manual_seed(3)
-    return module.Training(data, words, module.Network(words, chosen), chosen, torch.device("cpu"))
+    labels = [] if name == "jpdrmm" else [terms(data, path.parent, chosen)]
+    return module.Training(data, *labels, words, module.Network(words, chosen), chosen, torch.device("cpu"))
+
+
+def terms(data: SentenceData, folder: Path, numbers: Any) -> KeyTerms:
+    """The key terms of the sentences that a recipe learns from."""
+    sentences = sentences_of(data, numbers.sentences, numbers.seed)
+    return extract(data, sentences, numbers.terms, numbers.words, partial(EpochCheckpoints, folder / "terms"))
 
 
 def test_sentence_data_has_train_and_dev_queries_with_candidates(data: SentenceData, set_folder: Path, cached: Path) -> None:
@@ -288,8 +299,116 @@ def test_served_semiser_equals_the_trained_network(data: SentenceData, set_folde
     words = WordVectors(np.sort(data.hashes[1:]), np.ones(len(vectors), np.float32), vectors)
     served = Semiser(words, {name: weight.numpy() for name, weight in trained.model.state_dict().items()})
     query_text = served.query(text_of(data, data.query_words(query), spelling_of))
-    best, sentences = trained.score(query, papers)
-    for paper, expected in zip(papers, sentences, strict=True):
-        texts = [text_of(data, data.sentence(at), spelling_of) for at in data.sentences(paper)[1:]]
+    for paper in papers:
+        here = np.array(data.sentences(paper))
+        expected = trained.score(query, trained.encode(here))
+        texts = [text_of(data, data.sentence(at), spelling_of) for at in here.tolist()]
         assert served_max_cosine(query_text, served.sentences(texts)) == pytest.approx(expected, abs=1e-5)
-    assert best == pytest.approx([part.max() for part in sentences])
+
+
+def test_each_pass_takes_every_sentence_once(data: SentenceData, recipe_file: Any) -> None:
+    trained = training("semiser", data, recipe_file("semiser"), sentences=0, pairs=7)
+    count = len(trained._terms)
+    whole = count // 7
+    first, second = ([trained._next() for _ in range(whole)] for _ in range(2))
+    assert len(np.unique(np.concatenate(first))) == len(np.unique(np.concatenate(second))) == 7 * whole
+    assert (np.concatenate(first) != np.concatenate(second)).any()
+    resumed = training("semiser", data, recipe_file("semiser"), sentences=0, pairs=7)
+    resumed.restore({**trained.state(), "done": whole})
+    assert (resumed._next() == second[0]).all()
+    assert set(trained._terms.sentences.tolist()) & set(data.paper_at.tolist()), "titles are sentences"
+
+
+def test_key_terms_are_those_of_the_sentence_and_resume(data: SentenceData, tmp_path: Path, recipe_file: Any) -> None:
+    recipe = load_recipe(str(recipe_file("semiser")))
+    assert isinstance(recipe, EvidenceRecipe)
+    numbers = msgspec.convert({**recipe.numbers, "sentences": 0}, semiser_numbers())
+    made = terms(data, tmp_path, numbers)
+    distinct = {tuple(data.sentence(at).tolist()) for at in range(len(data.sentence_at) - 1)} - {()}
+    assert len({tuple(data.sentence(at).tolist()) for at in made.sentences.tolist()}) == len(made) <= len(distinct)
+    for row, at in enumerate(made.sentences[:20].tolist()):
+        listed = made.terms_of(row)
+        assert 0 < len(listed) <= 5 and len(set(listed)) == len(listed)
+        text = data.sentence(at).tolist()
+        assert all(list(term) in [text[i : i + len(term)] for i in range(len(text))] for term in listed)
+    stored = {path: path.stat().st_mtime_ns for path in (tmp_path / "terms").rglob("*.arrays")}
+    again = terms(data, tmp_path, numbers)
+    assert again.words.tolist() == made.words.tolist() and stored
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "terms").rglob("*.arrays")} == stored
+
+
+def semiser_numbers() -> Any:
+    from citewell.train.semiser import Hyperparameters
+
+    return Hyperparameters
+
+
+def test_the_pool_of_a_retriever_has_every_candidate_and_its_title(data: SentenceData) -> None:
+    pool = SentencePool(data, 0, 5, 4)
+    papers = {
+        paper for each in pool.queries for paper in (*data.candidates(each)[0][:4].tolist(), *data.relevant(each).tolist())
+    }
+    assert set(pool.sentences.tolist()) == {at for paper in papers for at in data.sentences(paper)}
+
+    def oracle(query: int) -> Any:
+        titles = [data.sentences(int(paper))[0] for paper in data.relevant(query)]
+        return np.isin(pool.sentences, titles) + 2.0 * np.isin(pool.sentences, data.relevant_sentences(query))
+
+    figures = pool.measure(oracle)
+    assert figures == {"small evidence AP": 1.0, "small evidence sentences AP": 1.0}, "a title counts for its paper alone"
+    assert pool.measure(lambda query: -oracle(query))["small evidence AP"] < 1.0
+
+
+def test_word_vectors_may_come_from_a_base(data: SentenceData, set_folder: Path, tmp_path: Path, recipe_file: Any) -> None:
+    from safetensors.numpy import save_file
+
+    from citewell.text.analysis import terms as hashed
+    from citewell.train.words import SPECIAL, VECTORS, word_tokenizer
+    from citewell.train.words_base import from_base
+
+    base = tmp_path / "base"
+    base.mkdir()
+    words = ["harbour", "harbours", "quokka"]
+    word_tokenizer(words).save(str(base / "tokenizer.json"))
+    vectors = np.zeros((len(SPECIAL) + 3, 2), np.float16)
+    vectors[len(SPECIAL) :] = [[1, 0], [0, 1], [5, 5]]
+    save_file({VECTORS: vectors}, base / "model.safetensors")
+    made = from_base(base, data)
+    assert made.hashes.tolist() == list(hashed("harbour")), "no set has quokkas"
+    assert made.vectors[1] == pytest.approx(np.array([7, 6]) / 13, abs=1e-3), "the frequent form counts more"
+    recipe = load_recipe(str(recipe_file("semiser")))
+    assert isinstance(recipe, EvidenceRecipe)
+    from citewell.train.from_evidence import train
+
+    train(msgspec.structs.replace(recipe, base=str(base)), [set_folder], tmp_path / "out", device="cpu")
+    assert WordVectors.load(tmp_path / "out").vectors.shape == (2, 2)
+    with pytest.raises(CitewellError, match="is not a base of words"):
+        from_base(tmp_path, data)
+
+
+def test_sets_without_evidence_add_their_texts(set_folder: Path, tmp_path: Path, data: SentenceData) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "set.toml").write_text('name = "other"\ntasks = ["paragraph"]\ntrain_until = 2018\ndev = [2019]\ntest = [2020]\n')
+    papers = [
+        {"id": "a", "title": "Quokkas", "abstract": "Quokkas smile. They hop.", "year": 2017},
+        {"id": "b", "title": "Only a title", "year": 2017},
+        {"id": "c", "title": "Late quolls", "abstract": "Quolls bite.", "year": 2020},
+    ]
+    (other / "papers.jsonl").write_text("".join(json.dumps(paper) + "\n" for paper in papers))
+    (other / "distractors.jsonl").write_text(json.dumps({"id": "d", "title": "Numbats", "abstract": "Numbats dig."}) + "\n")
+    paragraph = {"cited": ["b"], "topic_sentence": "Wombats burrow.", "text": "Bilbies too OTHERCIT ."}
+    lines = [{"id": name, "citing": name, **paragraph} for name in ("a", "c")]
+    (other / "paragraphs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    sampling = QuerySampling(depth=10, samples={}, seed=0)
+    with pytest.raises(CitewellError, match="has no task 'evidence'"):
+        load_or_collect(tmp_path / "strict.npz", [set_folder, other], sampling)
+    both = load_or_collect(tmp_path / "both.npz", [set_folder, other], sampling, texts=True)
+    more = range(len(data.paper_at) - 1, len(both.paper_at) - 1)
+    assert [len(both.sentences(paper)) for paper in more] == [3, 2, 2, 3], "a, c, the distractor, and the paragraph of a"
+    assert both.sets == data.sets and both.figures() == data.figures()
+    spelled = {int(both.hashes[word]) for word in both.words[both.sentence_at[both.paper_at[len(data.paper_at) - 1]] :]}
+    from citewell.text.analysis import terms as hashed
+
+    assert set(hashed("quokkas smile wombats bilbies numbats quolls")) <= spelled
+    assert spelled.isdisjoint(hashed("othercit"))
