@@ -177,8 +177,8 @@ class _Learner:
             len(set(self._judged.drafts)),
             int(judged.sum()),
             int(examples.labels.sum()),
-            {name: round(float(np.nanmean(values)), 4) for name, values in before.items()},
-            {name: round(float(np.nanmean(values)), 4) for name, values in after.items()},
+            _means(before),
+            _means(after),
             round(gain, 4),
             round(p, 4),
             gain > 0 and p <= self._settings.p,
@@ -241,6 +241,12 @@ def measures(scores: Values, examples: Examples, judged: npt.NDArray[np.bool_]) 
         values[names[1]].append(1.0 / (1 + int(np.argmax(labels))))
         values[names[2]].append(_ndcg(alone) if not alone.all() else np.nan)
     return {name: np.array(column) for name, column in values.items()}
+
+
+def _means(values: dict[str, Values]) -> dict[str, float]:
+    """The mean of each measure over the queries that have it; measures that no query has are left out."""
+    present = {name: column[~np.isnan(column)] for name, column in values.items()}
+    return {name: round(float(column.mean()), 4) for name, column in present.items() if len(column)}
 
 
 def _ndcg(labels: npt.NDArray[np.int8]) -> float:

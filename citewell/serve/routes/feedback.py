@@ -47,6 +47,4 @@ async def _call(request: Request, state: AppState, handler: str, parameters: dic
 def _require_loopback(state: AppState) -> None:
     """One person's consent must not cover the others who use a server over the network."""
     if not state.settings.loopback:
-        raise ApiError(
-            403, "This server is open to the network, where one user cannot consent for others; it records no feedback."
-        )
+        raise ApiError(403, "This server is open to the network, where nobody can consent for others; it records nothing.")
