@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from citewell.cli.main import cli
 from citewell.feedback import Feedback, FeedbackError, citing_text
 from citewell.judgements import read_judgements
+from citewell.library import Library
 
 GAP = citing_text("local", "Boats and gulls", "", "Boats were counted TARGETCIT.", ["Mira Holt"], ["harbour"])
 
@@ -120,3 +121,27 @@ def test_the_command_says_what_it_records_and_exports_it(tmp_path: Path) -> None
     assert [each.mark for each in read_judgements([tmp_path / "out.jsonl"])] == ["relevant", "irrelevant"]
     assert "2 marks are still in" in run("off")
     assert "2 records deleted. Feedback is off." in run("delete", "--yes")
+
+
+def test_choices_on_the_command_line_are_recorded(tiny: Library, tmp_path: Path) -> None:
+    library = tiny.folder
+    draft = tmp_path / "draft.md"
+    gaps = "Boats are counted from photographs of a harbour [@?]. Gulls are mistaken for boats [@?]."
+    (tmp_path / "refs.bib").write_text("")
+
+    def accept(*choices: str) -> None:
+        draft.write_text(f"# Boats\n\n{gaps}\n")
+        options = [option for choice in choices for option in ("--accept", choice)]
+        arguments = ["suggest", str(draft), *options, "--bib", str(tmp_path / "refs.bib"), "--pipeline", "fast", "--write"]
+        CliRunner().invoke(cli, [*arguments, "--library", str(library)], catch_exceptions=False)
+
+    accept("1#2")
+    assert not Feedback(library).folder.exists()
+    Feedback(library).turn_on()
+    accept("best")
+    assert Feedback(library).records() == [], "the first suggestions for all gaps are nobody's choice"
+    accept("1#2", "2")
+    one, two = Feedback(library).records()
+    assert (one.mark, one.text.task, one.text.title) == ("relevant", "local", "Boats")
+    assert "of a harbour TARGETCIT" in one.text.context and "for boats TARGETCIT" in two.text.context
+    assert one.paper != two.paper

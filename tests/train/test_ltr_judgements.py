@@ -1,4 +1,4 @@
-"""Learning to rank from judgements: the corrected model follows them where they help, and nothing is written where they do not."""
+"""Learning to rank from judgements: the corrected model follows them; where they do not help, nothing is written."""
 
 from __future__ import annotations
 

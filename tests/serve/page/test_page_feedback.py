@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,22 +17,36 @@ from citewell.judgements import Judgement, read_judgements
 DRAFT = "# Topics in boats\n\nDocuments are mixtures of topics that a generative model infers from words [@?]. So are boats.\n"
 
 
-@pytest.fixture
-def library(demo_library: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(demo_library, tmp_path / "library"))
+@pytest.fixture(scope="module")
+def library(demo_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(demo_library, tmp_path_factory.mktemp("feedback") / "library"))
+
+
+@pytest.fixture(scope="module")
+def address(library: Path) -> Iterator[str]:
+    """A server whose library no other module uses."""
+    with serving(library) as url:
+        yield url
 
 
 @pytest.fixture
-def feedback_page(library: Path, new_page: Callable[..., Any]) -> Iterator[Any]:
-    """The page at a gap, with a server whose library no other test uses."""
-    with serving(library) as address:
-        page = new_page(address)
-        page.fill("#draft", DRAFT)
-        page.wait_for_selector("#mirror .gap")
-        page.keyboard.press("Shift+F8")
-        settled(page)
-        page.wait_for_timeout(700)
-        yield page
+def feedback_page(library: Path, address: str, new_page: Callable[..., Any]) -> Any:
+    """The page at a gap, with no feedback."""
+    shutil.rmtree(Feedback(library).folder, ignore_errors=True)
+    page = new_page(address)
+    page.route("**/api/suggest", _with_fast_pipeline)
+    page.fill("#draft", DRAFT)
+    page.wait_for_selector("#mirror .gap")
+    page.keyboard.press("Shift+F8")
+    settled(page)
+    page.wait_for_timeout(700)
+    return page
+
+
+def _with_fast_pipeline(route: Any) -> None:
+    """What is refined does not matter here, and the models take long to load."""
+    body = json.loads(route.request.post_data)
+    route.continue_(post_data=json.dumps({**body, "pipeline": "fast"}))
 
 
 def _press(page: Any, act: str, at: int) -> str:
