@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -14,13 +15,13 @@ from click.testing import CliRunner
 from citewell.cli.main import cli
 from citewell.errors import CitewellError
 from citewell.feedback import Feedback, citing_text
-from citewell.fuse.ltr import _loaded
+from citewell.fuse.ltr import LTR, _loaded
 from citewell.judgements import JudgedText, Judgement, Mark, encode
 from citewell.library import Library
 from citewell.models.trees import Trees
 from citewell.papers import TARGET_MARK, Query
 from citewell.pipeline.registry import definitions, pipeline
-from citewell.train.judged_examples import combine
+from citewell.train.judged_examples import collect_judged, combine
 
 pytest.importorskip("lightgbm")
 
@@ -79,7 +80,6 @@ def recipe(tmp_path: Path, models: Path, library: Path, monkeypatch: pytest.Monk
     (tmp_path / "tiny-ltr.toml").write_text(RECIPE)
     with Library(library) as opened:
         from citewell.collection.local import LocalCollection
-        from citewell.fuse.ltr import LTR
         from citewell.ranking.request import Request
 
         stage = pipeline("tiny-learned").stages[0]
@@ -178,6 +178,26 @@ def test_too_few_judgements_are_an_error(run: Run, tmp_path: Path) -> None:
     with pytest.raises(CitewellError, match=r"\(local 9\): at least 10 .* judge more .* 11 queries left out: no paper"):
         run(few, tmp_path / "mine")
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_query_whose_answers_are_in_the_library_is_left_out(tiny: Library) -> None:
+    text = JudgedText("local", context=f"Boats were counted from photographs {TARGET_MARK}", known=("gulls",))
+    stage = LTR((pipeline("bm25"),))
+    queries = combine(
+        [
+            Judgement("", "theirs", text, "harbour", "relevant"),
+            Judgement("", "theirs", text, "gulls", "irrelevant"),
+            Judgement("", "theirs", text, "nowhere", "irrelevant"),
+            Judgement("", "own", msgspec.structs.replace(text, citing="tides"), "harbour", "relevant"),
+            Judgement("", "dismissed", text, "gulls", "irrelevant"),
+        ]
+    )
+    collected, left = collect_judged(queries, tiny, stage)
+    assert (left.in_library, left.unknown, left.without_relevant) == (1, 1, 1)
+    examples = collected["local"].examples
+    assert examples.labels.sum() == 1 and collected["local"].judged.sum() == 2
+    known = examples.rows[:, examples.names.index("co-cited with bibliography")]
+    assert np.isnan(known).all(), "what was judged is not among the draft's known papers"
 
 
 def test_judges_are_combined_by_majority() -> None:
