@@ -44,6 +44,8 @@ from citewell.train.recipe import JudgementHyperparameters, LtrRecipe
 BASE = "base"
 """The key of the card of a model of this kind that names the folder of the model that it went on from."""
 _CUTOFF = 10
+_AT_ONCE = 4_096
+"""Candidates that are scored at a time."""
 Values = npt.NDArray[np.float64]
 
 
@@ -99,7 +101,7 @@ def train_on_judgements(
         if len(judged.examples.sizes) < settings.minimum or not (base / f"{task}.npz").is_file():
             continue
         more = [part for dataset in training.datasets if (part := training.examples(dataset, task)) is not None]
-        learner = _Learner(load(base, task), judged, more, settings, recipe.seed)
+        learner = Learner(load(base, task), judged, more, settings, recipe.seed)
         progress.start(f"cross-validation ({task})", settings.folds, "folds")
         trial = learner.trial(progress)
         summaries[task] = asdict(trial)
@@ -144,7 +146,7 @@ def load(folder: Path, task: str) -> Ensemble:
     return Ensemble(Trees.load(path), Network.load(network) if network.is_file() else None)
 
 
-class _Learner:
+class Learner:
     """Learns the correction of one task's model."""
 
     def __init__(
@@ -156,9 +158,9 @@ class _Learner:
                 "the trained model has other features than the pipeline of the recipe; run 'citewell train ltr' first"
             )
         self._base, self._judged, self._settings, self._seed = base, judged, settings, seed
-        self._scores = base.scores(examples.rows.astype(np.float64))
+        self._scores = scores_of(base, examples)
         self._more = Examples.joined(more) if more else None
-        self._more_scores = base.scores(self._more.rows.astype(np.float64)) if self._more is not None else np.zeros(0)
+        self._more_scores = scores_of(base, self._more) if self._more is not None else np.zeros(0)
 
     def trial(self, progress: Progress = SILENT) -> Trial:
         """Compare the corrected model with the trained one on queries that it was not corrected by."""
@@ -166,7 +168,7 @@ class _Learner:
         corrected = self._scores.copy()
         for fold in self._folds():
             rows = np.repeat(fold, examples.sizes)
-            corrected[rows] += self._correction(~fold).scores(examples.rows[rows].astype(np.float64))
+            corrected[rows] += scores_of(self.correction(~fold), examples.select(fold))
             progress.advance()
         progress.finish()
         before, after = (measures(scores, examples, judged) for scores in (self._scores, corrected))
@@ -187,7 +189,7 @@ class _Learner:
     def model(self) -> Trees:
         """The trees of the trained model and the correction, scaled so that it counts the same next to a network."""
         share = self._base.network.share if self._base.network is not None else 0.0
-        correction = self._correction(np.ones(len(self._judged.examples.sizes), bool))
+        correction = self.correction(np.ones(len(self._judged.examples.sizes), bool))
         return self._base.trees.plus(correction, 1.0 + share)
 
     def _folds(self) -> list[npt.NDArray[np.bool_]]:
@@ -200,7 +202,7 @@ class _Learner:
         member = np.array([fold_of[group] for group in groups])
         return [member == fold for fold in range(self._settings.folds) if (member == fold).any()]
 
-    def _correction(self, chosen: npt.NDArray[np.bool_]) -> Trees:
+    def correction(self, chosen: npt.NDArray[np.bool_]) -> Trees:
         """Trees that go on from the scores of the trained model, learned from the chosen queries."""
         import lightgbm
 
@@ -221,6 +223,12 @@ class _Learner:
         data = lightgbm.Dataset(part.rows, part.labels, group=part.sizes, weight=emphasis, init_score=scores)
         booster = lightgbm.train(lightgbm_settings(parameters, self._seed), data, rounds)
         return trees_of(booster, examples.names)
+
+
+def scores_of(model: Ensemble | Trees, examples: Examples) -> Values:
+    """The score of each candidate; a part of them at a time, because each row has a number for each tree."""
+    parts = range(0, len(examples.rows), _AT_ONCE)
+    return np.concatenate([model.scores(examples.rows[at : at + _AT_ONCE].astype(np.float64)) for at in parts])
 
 
 def measures(scores: Values, examples: Examples, judged: npt.NDArray[np.bool_]) -> dict[str, Values]:
