@@ -3,10 +3,10 @@
     python -m benchmarks.judgements SET [--queries 1000] [--features FILE]
 
 The gaps are a sample of the set's dev years without those that the shipped model was trained on. A judge sees the ten best
-papers of BM25, of both encoders and of the shipped model, and marks those relevant that the gap cites ("cites"), or of these only the
-ones of at most three years ("recent"): a taste that the shipped model does not have. The corrected model learns from the first
-gaps, and both models rank 300 others, of which every paper that the judge would accept counts. --features keeps the features of
-the gaps, which take most of the time, for another run.
+papers of BM25, of both encoders and of the shipped model, and marks those relevant that the gap cites ("cites"), or of these
+only the ones of at most three years ("recent"), a taste that the shipped model does not have. The corrected model learns from
+some gaps, and both models rank 300 others, of which every paper that the judge would accept counts. --features keeps the
+features of the gaps, which take most of the time, for another run.
 """
 
 from __future__ import annotations
