@@ -34,6 +34,10 @@ class JudgedText(msgspec.Struct, frozen=True, omit_defaults=True):
     """The date (yyyymmdd) before which papers count; 0: any."""
     citing: str = ""
     """Canonical id of the citing paper, where it is known."""
+    authors: tuple[str, ...] = ()
+    """The authors of the draft."""
+    known: tuple[str, ...] = ()
+    """Ids of papers that the draft cites elsewhere."""
 
 
 class Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -47,6 +51,7 @@ class Judgement(msgspec.Struct, frozen=True, omit_defaults=True):
     paper: str
     """Canonical id of the suggested paper."""
     mark: Mark
+    """``unclear`` also takes an earlier mark back."""
     source: Literal["study", "desk"] = "study"
     at: str = ""
     """When, as an ISO time in UTC."""

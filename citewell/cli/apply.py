@@ -10,6 +10,7 @@ import click
 
 from citewell.cli.options import print_json, tell
 from citewell.draft.manuscript import Manuscript
+from citewell.draft.patch import Patch
 
 
 def accept(
@@ -30,6 +31,7 @@ def accept(
     tell(patch.notes)
     if write:
         patch.write()
+        _record(manuscript, patch)
     files = [str(change.path) for change in patch.changes]
     if as_json:
         print_json({"keys": patch.keys, "diff": patch.diff(), "files": files, "written": write, "notes": patch.notes})
@@ -41,3 +43,23 @@ def accept(
         tell([f"wrote {', '.join(files)}"])
     else:
         tell(["nothing is written yet; add --write to write these changes"])
+
+
+def _record(manuscript: Manuscript, patch: Patch) -> None:
+    """Record the papers that were chosen by gap, if the user consents; a failure is a note.
+
+    ``best`` is no choice: to learn from it would teach the ranking that its own order is right.
+    """
+    from citewell.feedback import Feedback, FeedbackError, citing_text
+
+    assert manuscript.library is not None
+    feedback = Feedback(manuscript.library.folder)
+    if not feedback.on:
+        return
+    try:
+        for query, paper in patch.accepted:
+            known = [name for name in query.known if name != paper]
+            text = citing_text(query.task, query.title, query.abstract, query.context, query.authors, known)
+            feedback.record(text, paper, "relevant")
+    except FeedbackError as error:
+        tell([str(error)])

@@ -13,7 +13,7 @@ from citewell import __version__, extras, threads
 from citewell.errors import CitewellError
 
 COMMANDS = (
-    *("add", "fetch", "suggest", "check", "search", "show", "export", "library", "pipelines", "serve"),
+    *("add", "fetch", "suggest", "feedback", "check", "search", "show", "export", "library", "pipelines", "serve"),
     *("evaluate", "compare", "bioasq", "tune", "set", "study", "reproduce", "train", "models", "demo"),
 )
 """Each is a module of this package with a `command`, imported only when it is called."""

@@ -38,6 +38,15 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     metavar="DIR",
     help="The encoder that teaches a static encoder or retrieves for a cross-encoder; for an encoder, the initial weights.",
 )
+@click.option(
+    "--judgements",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="For ltr: what people said about suggestions (repeatable); the trained model is corrected by it.",
+)
+@click.option("--feedback", is_flag=True, help="For ltr: the same, from the feedback recorded in the library.")
+@click.option("--anyway", is_flag=True, help="With --judgements or --feedback: write the model even where it is not better.")
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Device to train on (default: a GPU if there is one).")
 @json_option
 def command(
@@ -48,6 +57,9 @@ def command(
     pack: Path | None,
     pack_only: bool,
     encoder: Path | None,
+    judgements: tuple[Path, ...],
+    feedback: bool,
+    anyway: bool,
     device: str | None,
     as_json: bool,
 ) -> None:
@@ -60,6 +72,9 @@ def command(
     years, ltr from the queries of their dev years. It is written to --out and serves any library; put the folder into
     $CITEWELL_MODELS.
 
+    With --judgements or --feedback, ltr learns from what people said about suggestions from --library: it goes on from the
+    trained model, and writes the new one only if that ranks held-out judged queries better.
+
     To resume an interrupted training, run the same command again. An unknown RECIPE lists all recipes. All recipes except
     hyperdoc2vec need: pip install 'citewell[train,dense]'
 
@@ -68,11 +83,15 @@ def command(
         citewell train encoder --set data/cs --set data/elife --out models/mine
         citewell train static --encoder models/mine --set data/cs --set data/elife --out models/mine-static
         citewell train ltr --set my-set --out models/ltr
+        citewell train ltr --feedback --judgements study.jsonl --library my-papers --out models/ltr
     """
     from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, WordsRecipe, load_recipe
 
     chosen = load_recipe(recipe)
     options = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
+    learning = {"--judgements": judgements, "--feedback": feedback, "--anyway": anyway}
+    if not isinstance(chosen, LtrRecipe):
+        _refuse(learning, f"the recipe {recipe!r} does not learn from judgements")
     if isinstance(chosen, LibraryRecipe):
         _refuse(options, f"the recipe {recipe!r} learns from a library")
         _train_on_library(chosen, library, as_json)
@@ -80,7 +99,10 @@ def command(
         _refuse(
             {name: options[name] for name in options if name not in ("--set", "--out")}, f"the recipe {recipe!r} needs no pack"
         )
-        if isinstance(chosen, LtrRecipe):
+        if isinstance(chosen, LtrRecipe) and (judgements or feedback):
+            _train_on_judgements(chosen, judgements, feedback, library, sets, _required(out), anyway, as_json)
+        elif isinstance(chosen, LtrRecipe):
+            _refuse({"--anyway": anyway}, "--anyway is for --judgements and --feedback")
             _train_ltr(chosen, sets, _required(out), as_json)
         elif isinstance(chosen, WordsRecipe):
             _train_words(chosen, sets, _required(out), as_json)
@@ -192,6 +214,50 @@ def _train_ltr(recipe: LtrRecipe, sets: tuple[Path, ...], out: Path, as_json: bo
         print(f"{recipe.name}: {out}, in {about['seconds']:,.0f} seconds; on held-out queries:")
         for task, summary in about["tasks"].items():
             print(f"  {task}: {_measures(figures(summary))}, {summary['queries']:,} queries, {summary['rounds']} rounds")
+
+
+def _train_on_judgements(
+    recipe: LtrRecipe,
+    files: tuple[Path, ...],
+    feedback: bool,
+    library: Library,
+    sets: tuple[Path, ...],
+    out: Path,
+    anyway: bool,
+    as_json: bool,
+) -> None:
+    from citewell.cli.options import tell
+    from citewell.cli.progress import TerminalProgress
+    from citewell.feedback import Feedback
+    from citewell.judgements import read_judgements
+    from citewell.train.ltr_judgements import train_on_judgements
+
+    judgements = [*read_judgements(files), *(Feedback(library.folder).records() if feedback else [])]
+    with library, TerminalProgress() as bar:
+        about = train_on_judgements(recipe, judgements, library, sets, out, anyway, bar)
+    if as_json:
+        print_json(about)
+        return
+    tell(about["left_out"])
+    tell(f"{task}: {count} judged queries are too few and were left out" for task, count in about["too_few"].items())
+    for task, trial in about["tasks"].items():
+        print(
+            f"{task}: {trial['judged']:,} judged papers ({trial['relevant']:,} relevant) of {trial['queries']:,} queries"
+            f" of {trial['drafts']:,} drafts; on held-out queries:"
+        )
+        print(f"  trained model:   {_measures(trial['before'])}")
+        print(f"  corrected model: {_measures(trial['after'])}")
+        print(f"  gain in nDCG@10: {trial['gain']:+.3f}, p = {trial['p']:.4f}: {_verdict(trial, task, about['written'])}")
+    if about["written"]:
+        print(f"{out}, in {about['seconds']:,.0f} seconds; to use it: export CITEWELL_MODELS={out.resolve().parent}")
+    else:
+        print("Nothing was written: the trained model stays in use. Judge more suggestions, or write it with --anyway.")
+
+
+def _verdict(trial: dict[str, Any], task: str, written: list[str]) -> str:
+    if trial["better"]:
+        return "better, written"
+    return "not significantly better, written because of --anyway" if task in written else "not significantly better"
 
 
 def _train_words(recipe: WordsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:

@@ -21,7 +21,7 @@ from citewell.draft.audit import Finding
 from citewell.draft.entries import assign_keys, with_entries
 from citewell.draft.files import DraftSource, decode, encoding_of, read_bytes
 from citewell.draft.overview import Overview
-from citewell.draft.patch import Change, Patch
+from citewell.draft.patch import Accepted, Change, Patch
 from citewell.draft.queries import DraftQuery, draft_queries
 from citewell.draft.reports import Report
 from citewell.draft.resolve import resolve_keys
@@ -245,25 +245,29 @@ class Manuscript:
         """
         notes: list[str] = []
         chosen = [(choice.place, self._papers(choice.ids)) for choice in choices if isinstance(choice, CiteAt)]
-        chosen += self._chosen([choice for choice in choices if isinstance(choice, str)], as_pipeline(pipeline), filters, notes)
+        accepted: list[Accepted] = []
+        named = [choice for choice in choices if isinstance(choice, str)]
+        chosen += self._chosen(named, as_pipeline(pipeline), filters, notes, accepted)
         papers = list({paper.id: paper for _, each in chosen for paper in each}.values())
         papers = list({paper.id: paper for paper in (*papers, *self._papers(add))}.values())
         keys = assign_keys(papers, self.draft.bibliography, self.draft.cited_keys)
         if self.path is not None and self.draft.format == "docx":
-            return self._word_patch(chosen, papers, keys, notes, word_citations, output)
+            patch = self._word_patch(chosen, papers, keys, notes, word_citations, output)
+            patch.accepted = accepted
+            return patch
         if output is not None:
             raise CitewellError(f"{self._name} is text and is changed in place; --output is for Word files")
         texts = with_citations(self.draft, [Choice(place, tuple(keys[paper.id] for paper in each)) for place, each in chosen])
         missing = [self._with_own_entry(paper) for paper in papers if keys[paper.id] not in self.draft.bibliography]
         if self.path is None:
             old = self.draft.sources.get("bibliography.bib", "")
-            return Patch(keys, texts, with_entries(old, missing, keys), notes=notes)
+            return Patch(keys, texts, with_entries(old, missing, keys), notes=notes, accepted=accepted)
         if missing and self.bib is None:
             raise CitewellError(f"{self.path} names no .bib file; say where the entries go: --bib refs.bib")
         entries, changes = self._new_entries(missing, keys)
         encoding = encoding_of(read_bytes(self.path))
         changes += [Change.of(self.file(Place(name)), text, encoding) for name, text in texts.items()]
-        return Patch(keys, texts, entries, [change for change in changes if change.old != change.new], notes)
+        return Patch(keys, texts, entries, [change for change in changes if change.old != change.new], notes, accepted)
 
     def _new_entries(self, papers: Sequence[Paper], keys: Mapping[str, str]) -> tuple[str, list[Change]]:
         """The bibliography with entries for papers that it lacks, and the change of its file."""
@@ -304,9 +308,17 @@ class Manuscript:
         return Patch(keys, {}, entries, [change for change in changes if change.old != change.new], notes)
 
     def _chosen(
-        self, choices: Sequence[str], pipeline: Pipeline, filters: dict[str, Any], notes: list[str]
+        self,
+        choices: Sequence[str],
+        pipeline: Pipeline,
+        filters: dict[str, Any],
+        notes: list[str],
+        accepted: list[Accepted],
     ) -> list[tuple[Place, list[Paper]]]:
-        """The papers to cite at each gap; the pipeline runs only where no id is given."""
+        """The papers to cite at each gap; the pipeline runs only where no id is given.
+
+        Appends what cannot be done to `notes`, and the papers that were chosen by gap to `accepted`.
+        """
         queries = {each.number: each for each in self.queries("local", **filters)} if choices else {}
         chosen: dict[int, list[Paper]] = {}
         for choice in choices:
@@ -316,11 +328,16 @@ class Manuscript:
                     notes.append(f"gap {number} stays open: it is in the definition of the macro \\{macro}; fill it there")
                     continue
                 if name:
-                    chosen.setdefault(number, []).extend(self._papers([name]))
+                    [paper] = self._papers([name])
+                    chosen.setdefault(number, []).append(paper)
+                    accepted.append(Accepted(queries[number].query, paper.id))
                     continue
                 suggestions = pipeline.suggest(self._require_library(), queries[number].query, rank)
                 if len(suggestions) >= rank:
-                    chosen.setdefault(number, []).append(suggestions[rank - 1].paper)
+                    paper = suggestions[rank - 1].paper
+                    chosen.setdefault(number, []).append(paper)
+                    if choice != "best":
+                        accepted.append(Accepted(queries[number].query, paper.id))
                 elif choice == "best":
                     notes.append(f"gap {number} stays open: no paper in the library matches")
                 else:

@@ -6,9 +6,11 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from citewell.draft.files import Encoding, decode, replace_file
 from citewell.errors import CitewellError
+from citewell.papers import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,14 @@ class Change:
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
+class Accepted(NamedTuple):
+    """A paper that the user chose for a gap, by its rank or its id."""
+
+    query: Query
+    paper: str
+    """The id of the paper."""
+
+
 @dataclass(slots=True)
 class Patch:
     """The result of `Manuscript.accept`: new texts of the draft and its bibliography, and the changes of files on disk."""
@@ -83,6 +93,8 @@ class Patch:
     """The files that change; empty for a manuscript without a file."""
     notes: list[str] = field(default_factory=list)
     """Gaps that stay open, and why."""
+    accepted: list[Accepted] = field(default_factory=list)
+    """The papers that were chosen for single gaps; the first suggestions for all gaps (``best``) are not among them."""
 
     def diff(self) -> str:
         """All changes as one unified diff."""

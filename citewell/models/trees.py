@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +43,8 @@ class Trees:
         with np.load(path, allow_pickle=False) as arrays:
             return cls(tuple(arrays["names"].tolist()), **{part: arrays[part] for part in _ARRAYS})
 
-    def save(self, path: Path) -> None:
-        np.savez_compressed(path, names=np.array(self.names), **{part: getattr(self, part) for part in _ARRAYS})
+    def save(self, target: Path | BinaryIO) -> None:
+        np.savez_compressed(target, names=np.array(self.names), **{part: getattr(self, part) for part in _ARRAYS})
 
     @classmethod
     def of_lightgbm(cls, dumped: Mapping[str, Any]) -> Trees:
@@ -55,6 +55,25 @@ class Trees:
         kinds = {"threshold": np.float64, "value": np.float64, "missing_left": np.bool_, "missing_counts": np.bool_}
         arrays: dict[str, Any] = {part: np.array(values, kinds.get(part, np.int32)) for part, values in columns.items()}
         return cls(tuple(dumped["feature_names"]), **arrays)
+
+    def plus(self, others: Trees, weight: float = 1.0) -> Trees:
+        """Trees whose scores are those of these trees and, times `weight`, those of others over the same features."""
+        if others.names != self.names:
+            raise ValueError("trees over other features cannot be added")
+        start = len(self.feature)
+        moved = {
+            "left": others.left + start,
+            "right": others.right + start,
+            "roots": others.roots + start,
+            "value": others.value * weight,
+        }
+        arrays: dict[str, Any] = {
+            part: np.concatenate([getattr(self, part), moved.get(part, getattr(others, part))]).astype(
+                getattr(self, part).dtype
+            )
+            for part in _ARRAYS
+        }
+        return Trees(self.names, **arrays)
 
     def scores(self, rows: Float64Array) -> Float64Array:
         """The score of each row of features."""

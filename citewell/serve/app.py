@@ -15,7 +15,7 @@ from citewell import __version__
 from citewell.serve import schemas
 from citewell.serve.app_state import AppState
 from citewell.serve.application import add_error_handlers, add_middleware
-from citewell.serve.routes import drafts, jobs, papers, suggest
+from citewell.serve.routes import drafts, feedback, jobs, papers, suggest
 
 PAGE = Path(__file__).with_name("page")
 _DRAFT_BYTES = 20_000_000
@@ -25,7 +25,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     for status, description in {
         400: "The request cannot be parsed.",
         401: "The token is missing or wrong.",
-        403: "The request comes from a page of another origin.",
+        403: "The request comes from a page of another origin, or the server does not allow it.",
         404: "There is no such paper, job or page.",
         408: "The request arrived too slowly.",
         409: "The library is read-only.",
@@ -63,7 +63,7 @@ def create_app(state: AppState) -> FastAPI:
         responses=_ERRORS,
     )
     app.state.citewell = state
-    for module in (suggest, drafts, papers, jobs):
+    for module in (suggest, drafts, papers, jobs, feedback):
         app.include_router(module.router)
     app.mount("/static", StaticFiles(directory=PAGE))
     app.add_api_route("/", _page, include_in_schema=False)

@@ -135,7 +135,7 @@ def train_trees(
     """The trees, the scores of the held-out queries by a model trained without them, and a summary."""
     import lightgbm
 
-    settings = _settings(parameters, seed)
+    settings = lightgbm_settings(parameters, seed)
     training, held_out = hold_out(examples, seed)
     first = lightgbm.train(
         settings,
@@ -155,10 +155,11 @@ def train_trees(
         "rounds": rounds,
         "gains": {name: round(gain / total, 4) for name, gain in sorted(gains.items(), key=lambda pair: -pair[1])},
     }
-    return _trees(final, examples), held_out_scores, about
+    return trees_of(final, examples.names), held_out_scores, about
 
 
-def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
+def lightgbm_settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The settings of LightGBM for a recipe's parameters."""
     return {
         "objective": "lambdarank",
         "metric": "ndcg",
@@ -172,9 +173,10 @@ def _settings(parameters: dict[str, Any], seed: int) -> dict[str, Any]:
     }
 
 
-def _trees(booster: Any, examples: Examples) -> Trees:
+def trees_of(booster: Any, names: Sequence[str]) -> Trees:
+    """The trees of a booster that was trained on features with these names."""
     # LightGBM does not allow spaces in names.
-    return Trees.of_lightgbm({**booster.dump_model(), "feature_names": list(examples.names)})
+    return Trees.of_lightgbm({**booster.dump_model(), "feature_names": list(names)})
 
 
 def _data(lightgbm: Any, examples: Examples) -> Any:

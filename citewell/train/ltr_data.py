@@ -46,8 +46,8 @@ def train(
 ) -> dict[str, Any]:
     """Collect, train and write the models of every task that the sets have; returns a summary."""
     started = time.monotonic()
-    stage = _ltr_stage(recipe.pipeline)
-    _check_installed(recipe)
+    stage = ltr_stage(recipe.pipeline)
+    check_installed(recipe)
     datasets = [DataSet.open(folder) for folder in sets]
     if not datasets:
         raise CitewellError("name the sets to train on: --set DIR")
@@ -148,7 +148,8 @@ def _feature_origin(stage: LTR) -> str:
     return f"{stage.key} {sorted(fingerprints.items())}"
 
 
-def _ltr_stage(name: str) -> LTR:
+def ltr_stage(name: str) -> LTR:
+    """The first stage of a pipeline, which learning to rank trains."""
     stage = pipeline(name).stages[0]
     if not isinstance(stage, LTR):
         raise CitewellError(
@@ -157,7 +158,8 @@ def _ltr_stage(name: str) -> LTR:
     return stage
 
 
-def _check_installed(recipe: LtrRecipe) -> None:
+def check_installed(recipe: LtrRecipe) -> None:
+    """Raise an error that says how to install what a recipe needs."""
     for needed in ("lightgbm", *(["torch"] if recipe.network else [])):
         if find_spec(needed) is None:
             raise CitewellError(f"the recipe {recipe.name!r} needs {needed}; install it with: pip install 'citewell[train]'")

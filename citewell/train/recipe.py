@@ -88,6 +88,21 @@ class NetworkHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=
     """As for the trees."""
 
 
+class JudgementHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How learning to rank goes on from a trained model with what people said about suggestions."""
+
+    minimum: int
+    """The fewest judged queries of a task, with a relevant candidate, to learn from."""
+    folds: int
+    """Parts of the cross-validation."""
+    unjudged: float
+    """The weight of candidates that nobody judged, which count as irrelevant, relative to judged ones; 0: they are left out."""
+    p: float
+    """The highest p-value of the held-out gain at which the new model is kept."""
+    trees: dict[str, Any]
+    """LightGBM's parameters for the trees that are added, and their number."""
+
+
 class LtrRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to train learning to rank on the dev queries of sets."""
 
@@ -106,6 +121,8 @@ class LtrRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hidden: tuple[HiddenFeatures, ...] = ()
     network: NetworkHyperparameters | None = None
     """None: trees only."""
+    judgements: JudgementHyperparameters | None = None
+    """None: the recipe cannot learn from judgements."""
     name: str = ""
 
 

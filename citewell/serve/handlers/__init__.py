@@ -31,6 +31,10 @@ _MODULES = {
     "draft-file": "drafts",
     "check": "drafts",
     "accept": "drafts",
+    "feedback-status": "feedback",
+    "feedback-mark": "feedback",
+    "feedback-consent": "feedback",
+    "feedback-delete": "feedback",
 }
 """The module of this package that defines each handler; modules are imported at the first call."""
 

@@ -19,15 +19,17 @@ export class Chosen {
   go;
   /** @type {(paper: any) => void} */
   open;
+  /** @type {(id: string, mark: string, queries: string[]) => void} */
+  remark;
   /** @type {any} */
   draft;
 
   /**
-   * Calls `changed()` when the list changes, `go(place)` to show a place and `open(paper)` to show a paper. `draft` has
+   * Calls `remark(id, mark, queries)` when a removal changes recorded marks, `changed()` when the list changes, `go(place)` to show a place and `open(paper)` to show a paper. `draft` has
    * `nameOf(place)`, a place in words, `statusOf(id)`, the status of a paper without a place, and `has()`, what can be saved.
    */
-  constructor({ changed, go, open, draft }) {
-    Object.assign(this, { changed, go, open, draft });
+  constructor({ changed, go, open, remark, draft }) {
+    Object.assign(this, { changed, go, open, remark, draft });
     this.removed = null;
     /** The papers, each with its `places` in the draft: `{file, begin, end}` in UTF-16 units. */
     this.papers = load("chosen", []);
@@ -49,11 +51,19 @@ export class Chosen {
     return this.papers.some((paper) => paper.id === id && paper.places.some((each) => same(each, place)));
   }
 
-  /** Choose a paper, for a place if there is one. */
-  add({ id, title, authors, year, venue }, place) {
+  /** The queries for which a paper is recorded as cited, at one place or anywhere. */
+  marked(id, place) {
+    const paper = this.papers.find((each) => each.id === id);
+    const places = (paper?.places ?? []).filter((each) => !place || same(each, place));
+    return [...places.map(({ marked }) => marked), !place && paper?.marked].filter(Boolean);
+  }
+
+  /** Choose a paper, for a place if there is one; `marked` is the query for which it was recorded as cited. */
+  add({ id, title, authors, year, venue }, place, marked) {
     const paper = this.papers.find((each) => each.id === id) ?? { id, title, authors, year, venue, places: [] };
     if (!this.has(id)) this.papers.push(paper);
-    if (place && !this.isAt(id, place)) paper.places.push({ file: place.file, begin: place.begin, end: place.end });
+    if (place && !this.isAt(id, place)) paper.places.push({ file: place.file, begin: place.begin, end: place.end, marked });
+    if (!place) paper.marked = marked;
     this.#update();
   }
 
@@ -161,13 +171,18 @@ export class Chosen {
   /** Remove a paper by its button, with undo; the focus moves to the next paper. */
   #removeWithUndo(paper) {
     const at = this.papers.indexOf(paper);
+    const marked = this.marked(paper.id);
+    this.remark(paper.id, "unclear", marked);
     this.remove(paper.id);
     this.removed = paper;
     /** @type {NodeListOf<HTMLElement>} */
     const closing = $("chosen-list").querySelectorAll(".close");
     (closing[Math.min(at, closing.length - 1)] ?? $("draft")).focus({ preventScroll: true });
     const act = () => {
-      if (!this.has(paper.id)) this.papers.splice(at, 0, paper);
+      if (!this.has(paper.id)) {
+        this.papers.splice(at, 0, paper);
+        this.remark(paper.id, "relevant", marked);
+      }
       this.#update();
     };
     notify(`Removed: ${paper.title || paper.id}`, { name: "Undo", act });

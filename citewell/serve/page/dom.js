@@ -9,7 +9,8 @@ const SVG = "http://www.w3.org/2000/svg";
  * Elements of the page that are more than an `HTMLElement`, by id.
  *
  * @typedef {{
- *   "add-files": HTMLInputElement, before: HTMLInputElement, draft: HTMLTextAreaElement, file: HTMLInputElement,
+ *   "add-files": HTMLInputElement, before: HTMLInputElement, feedback: HTMLDialogElement, "feedback-delete": HTMLButtonElement,
+ *   "feedback-on": HTMLInputElement, draft: HTMLTextAreaElement, file: HTMLInputElement,
  *   from: HTMLInputElement, "bibliography-filter": HTMLSelectElement, next: HTMLButtonElement, paper: HTMLDialogElement,
  *   "project-file": HTMLSelectElement, previous: HTMLButtonElement, question: HTMLInputElement, shortcuts: HTMLDialogElement,
  *   since: HTMLInputElement, token: HTMLDialogElement, "token-value": HTMLInputElement, until: HTMLInputElement, venue: HTMLInputElement,

@@ -7,6 +7,7 @@ import { Suggester } from "./suggester.js";
 import { Chosen } from "./chosen.js";
 import { $, counted, h } from "./dom.js";
 import { accept } from "./draft.js";
+import { Feedback } from "./feedback.js";
 import { Filters } from "./filters.js";
 import { headingOf, nameOf, showHeading, showNotes, showStage } from "./heading.js";
 import { SuggestionList } from "./suggestion_list.js";
@@ -33,6 +34,8 @@ export class EditorView {
     this.requested = this.shown = "";
     this.relatedTo = null;
     this.dismissed = new Map(load("dismissed", []));
+    this.feedback = new Feedback();
+    this.dismissals = new Map(load("dismissals", [])); // by paper, the query for which its dismissal is recorded
     this.undo = new UndoStates();
     this.filters = new Filters(() => this.update());
     this.suggester = new Suggester({
@@ -60,6 +63,7 @@ export class EditorView {
       changed: () => (this.#draw(), this.list.redraw()),
       go: (place) => this.manuscript.go(place),
       open,
+      remark: (id, mark, queries) => queries.forEach((query) => this.feedback.change(id, mark, query)),
       draft: {
         nameOf: (place) => this.manuscript.nameOf(place),
         statusOf: (id) => this.#statusOf(id),
@@ -98,10 +102,11 @@ export class EditorView {
     const place = this.place.kind === "whole" ? undefined : this.place;
     if (this.isChosen(paper.id)) {
       this.undo.forget(); // undo would restore this choice too
+      for (const query of this.chosen.marked(paper.id, place)) this.feedback.change(paper.id, "unclear", query);
       this.chosen.remove(paper.id, place);
       announce(`Citation removed: ${paper.title}`);
     } else {
-      this.chosen.add(paper, place);
+      this.chosen.add(paper, place, this.feedback.mark(paper.id, "relevant", this.#request()));
       announce(`Cited: ${paper.title}. ${counted(this.chosen.papers.length, "paper")} chosen.`);
     }
   }
@@ -119,6 +124,9 @@ export class EditorView {
 
   /** Hide a paper for this draft. */
   dismiss(paper) {
+    // Among related papers it says nothing about the place at the cursor.
+    const query = this.relatedTo ? undefined : this.feedback.mark(paper.id, "irrelevant", this.#request());
+    if (query) this.dismissals.set(paper.id, query);
     this.dismissed.set(paper.id, paper.title);
     this.#dismissedChanged();
     this.list.drop(paper.id);
@@ -297,11 +305,16 @@ export class EditorView {
 
   #dismissedChanged() {
     store("dismissed", [...this.dismissed]);
+    store("dismissals", [...this.dismissals]);
     this.#draw();
   }
 
   #restore(ids) {
-    for (const id of ids) this.dismissed.delete(id);
+    for (const id of ids) {
+      this.dismissed.delete(id);
+      this.feedback.change(id, "unclear", this.dismissals.get(id));
+      this.dismissals.delete(id);
+    }
     this.#dismissedChanged();
     this.update();
   }

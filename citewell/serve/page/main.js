@@ -73,6 +73,7 @@ onConnectionChange((offline) => {
   $("offline").hidden = !offline;
   if (offline) return;
   updateStatus();
+  editor.feedback.load();
   editor.refresh();
   if (!$("library-view").hidden) library.show();
 });
@@ -90,4 +91,5 @@ for (const name of /** @type {const} */ (["dragover", "drop"]))
   addEventListener(name, (event) => event.dataTransfer?.types.includes("Files") && event.preventDefault());
 show();
 editor.manuscript.start();
+editor.feedback.load();
 updateStatus();

@@ -38,6 +38,9 @@ export const get = async (path, signal) => (await request(path, { signal })).jso
 /** POST JSON; the response as JSON. */
 export const post = async (path, body, signal) => (await postRaw(path, body, signal)).json();
 
+/** DELETE; the response as JSON. */
+export const remove = async (path) => (await request(path, { method: "DELETE" })).json();
+
 /** POST JSON; the response as it is. */
 export function postRaw(path, body, signal) {
   const headers = { "Content-Type": "application/json" };
