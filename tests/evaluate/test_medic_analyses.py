@@ -12,9 +12,9 @@ import pytest
 
 from citewell.errors import CitewellError
 from citewell.evaluate import analyses
-from citewell.evaluate.analyses import title_distances
 from citewell.evaluate.analyses.contract import Request, Result
 from citewell.evaluate.analyses.topic_attention import attention_shares, topic_span
+from citewell.models import encoder
 
 PAPERS: list[dict[str, Any]] = [
     {"id": "old", "title": "Anchor barge beacon", "year": 2010},
@@ -70,8 +70,8 @@ def test_distances_of_titles(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
         def encode(self, texts: list[str]) -> np.ndarray:
             return np.array([[len(text), 1.0] for text in texts], np.float32)
 
-    monkeypatch.setattr(title_distances.encoder, "available", lambda name: True)
-    monkeypatch.setattr(title_distances.encoder, "load", lambda name: Lengths())
+    monkeypatch.setattr(encoder, "available", lambda name: True)
+    monkeypatch.setattr(encoder, "load", lambda name: Lengths())
     two = [{"pipeline": "bm25", "name": "short", "settings": {"size": 1}}, "bm25"]
     result = analysed("title-distances", folder, systems=two, depth=2, encoder="lengths")
     # "Anchor" has 6 characters, the two best titles 19 and 12.

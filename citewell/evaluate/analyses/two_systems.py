@@ -6,8 +6,6 @@ Settings: those of `systems` (two of them), and ``lenient``.
 
 from __future__ import annotations
 
-import numpy as np
-
 from citewell.errors import CitewellError
 from citewell.evaluate.analyses.contract import Request, Result
 from citewell.evaluate.analyses.systems import evaluation_of, systems_of
@@ -23,8 +21,9 @@ def two_systems(request: Request) -> Result:
     evaluation.lenient = bool(request.settings.get("lenient", False))
     one, other = evaluation.run(systems.pipelines).outcomes
     rows: list[list[str | float]] = []
-    for measure, test in (("R@10", proportions), ("RR", lambda a, b: paired_t(np.asarray(a - b)))):
+    for measure in ("R@10", "RR"):
         first, second = one.values[measure], other.values[measure]
-        rows.append([measure, float(first.mean()), float(second.mean()), float(test(first, second))])
+        p = paired_t(first - second) if measure == "RR" else proportions(first, second)
+        rows.append([measure, float(first.mean()), float(second.mean()), p])
     rule = "lenient: missed papers are put among the candidates" if evaluation.lenient else "strict"
     return Result(["measure", *systems.names, "p"], rows, f"{len(one.ranks):,} queries, {rule}.")
