@@ -145,7 +145,7 @@ class Runner:
         values = {name: np.array([self._overlap(name, judged, runs[""]) for judged in batch]) for name in self._overlaps}
         for view, run in runs.items():
             relevant = qrels[view]
-            names = sentences.COUNTED if view else self._measures
+            names: Sequence[str] = sentences.COUNTED if view else self._measures
             scored = measures.score(names, relevant, run) if relevant else {}
             if view:
                 names = sentences.MEASURES

@@ -43,5 +43,5 @@ def from_base(folder: Path, data: SentenceData) -> WordVectors:
     known = np.flatnonzero(weights)
     if not len(known):
         raise CitewellError(f"the base {folder} has none of the words of the sets; train one on them: citewell train words")
-    means = sums[known] / weights[known, None]
+    means = (sums[known] / weights[known, None]).astype(np.float32)
     return WordVectors.of(data.hashes[known], data.papers_with[known], len(data.paper_at) - 1, means)

@@ -188,8 +188,14 @@ def _written(folder: Path, settings: Settings, queries: Sequence[JudgedQuery], r
 def _text(judged: JudgedQuery) -> JudgedText:
     query = judged.query
     before = 0 if judged.date == FOREVER else judged.date
-    text = {"paragraph": "topic", "evidence": "question"}.get(query.task, "context")
-    return JudgedText(query.task, query.title, query.abstract, before=before, citing=judged.citing, **{text: query.context})
+    text = JudgedText(query.task, query.title, query.abstract, before=before, citing=judged.citing)
+    match query.task:
+        case "paragraph":
+            return msgspec.structs.replace(text, topic=query.context)
+        case "evidence":
+            return msgspec.structs.replace(text, question=query.context)
+        case _:
+            return msgspec.structs.replace(text, context=query.context)
 
 
 def _name(paper: Paper) -> str:
