@@ -38,6 +38,14 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     metavar="DIR",
     help="The encoder that teaches a static encoder or retrieves for a cross-encoder; for an encoder, the initial weights.",
 )
+@click.option(
+    "--annotations",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Documents annotated by PubTator (PubTator format or BioC-XML, plain or gzipped; repeatable): the graph of the recipe"
+    " jpdrmm-graph or jpdrmm-walks links their concepts in place of key terms.",
+)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Device to train on (default: a GPU if there is one).")
 @json_option
 def command(
@@ -48,6 +56,7 @@ def command(
     pack: Path | None,
     pack_only: bool,
     encoder: Path | None,
+    annotations: tuple[Path, ...],
     device: str | None,
     as_json: bool,
 ) -> None:
@@ -73,6 +82,8 @@ def command(
 
     chosen = load_recipe(recipe)
     options = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
+    if not isinstance(chosen, EvidenceRecipe):
+        _refuse({"--annotations": annotations}, f"the recipe {recipe!r} learns no words from a graph")
     if isinstance(chosen, LibraryRecipe):
         _refuse(options, f"the recipe {recipe!r} learns from a library")
         _train_on_library(chosen, library, as_json)
@@ -90,7 +101,7 @@ def command(
         _refuse(
             {name: options[name] for name in ("--pack-only", "--encoder")}, f"the recipe {recipe!r} reads words, not tokens"
         )
-        _train_on_evidence(chosen, sets, _required(out), pack, device or "", as_json)
+        _train_on_evidence(chosen, sets, _required(out), pack, annotations, device or "", as_json)
     elif pack_only:
         _write_pack(chosen, sets, pack, encoder, as_json)
     else:
@@ -161,13 +172,19 @@ def _train_on_sets(
 
 
 def _train_on_evidence(
-    recipe: EvidenceRecipe, sets: tuple[Path, ...], out: Path, pack: Path | None, device: str, as_json: bool
+    recipe: EvidenceRecipe,
+    sets: tuple[Path, ...],
+    out: Path,
+    pack: Path | None,
+    annotations: tuple[Path, ...],
+    device: str,
+    as_json: bool,
 ) -> None:
     from citewell.cli.progress import TerminalProgress
     from citewell.train.from_evidence import train
 
     with TerminalProgress() as bar:
-        about = train(recipe, sets, out, pack, device, bar)
+        about = train(recipe, sets, out, pack, device, bar, annotations)
     _print_dev(about, as_json)
 
 
