@@ -1,8 +1,8 @@
 """Documents annotated with biomedical concepts, in the PubTator format or in BioC-XML, plain or gzipped.
 
-A document in the PubTator format is a title line (``PMID|t|...``), an abstract line (``PMID|a|...``) and one line for each
-annotation, with tabs between the PMID, the start, the end, the mention, the type and the concept's identifier. Lines of relations
-are skipped. A line that cannot be read is reported and counted, and the rest is still read.
+A document in the PubTator format is a title line (``PMID|t|...``), an abstract line (``PMID|a|...``) and a line for each
+annotation, with tabs between PMID, start, end, mention, type and the concept's identifier. Lines of relations are skipped. A
+line that cannot be read is reported and counted, and the rest is still read.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from citewell.progress import SILENT, Progress
 from citewell.train.checkpoints import BestWeights, Checkpoint
 from citewell.train.sentence_data import SentenceData
 from citewell.train.sentence_measures import measure
-from citewell.train.steps import Steps
+from citewell.train.steps import Steps, rate_share
 
 _INITIAL_BIAS = -4.0
 """The initial score of a sentence: few are relevant."""
@@ -175,7 +175,13 @@ class Training:
     """Samples queries with positives and negatives, and measures on dev."""
 
     def __init__(
-        self, data: SentenceData, words: WordVectors, model: Network, numbers: Hyperparameters, device: torch.device
+        self,
+        data: SentenceData,
+        words: WordVectors,
+        model: Network,
+        numbers: Hyperparameters,
+        device: torch.device,
+        queries: Sequence[int] | None = None,
     ) -> None:
         torch.manual_seed(numbers.seed)
         self.data, self.words, self.model, self.numbers = data, words, model, numbers
@@ -184,7 +190,9 @@ class Training:
         self._numbers = words.numbers(data.hashes)
         # A relevant paper that BM25 does not retrieve would teach that a low BM25 score is a good one.
         self._train_queries = [
-            at for at in data.queries("train").tolist() if np.isin(data.relevant(at), data.candidates(at)[0]).any()
+            at
+            for at in (data.queries("train").tolist() if queries is None else queries)
+            if np.isin(data.relevant(at), data.candidates(at)[0]).any()
         ]
         if not self._train_queries:
             raise CitewellError("BM25 retrieves no relevant paper for any query; raise 'depth' in the recipe's [queries]")
@@ -304,6 +312,22 @@ def fit(
     weights = {name: weight.detach().cpu().numpy() for name, weight in model.state_dict().items()}
     np.savez(out / NETWORK, **weights, best=numbers.best, sentences=numbers.sentences)
     return model
+
+
+def fit_on(data: SentenceData, words: WordVectors, numbers: Hyperparameters, queries: Sequence[int]) -> Training:
+    """A training after all its steps on the given queries, on one CPU core; nothing is saved and dev is not looked at."""
+    torch.manual_seed(numbers.seed)
+    model = Network(words, numbers)
+    training = Training(data, words, model, numbers, torch.device("cpu"), queries)
+    optimizer = torch.optim.Adam(model.parameters(), numbers.rate)
+    for step in range(numbers.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = numbers.rate * rate_share(step, numbers.steps, numbers.warmup)
+        optimizer.zero_grad(set_to_none=True)
+        training.loss().backward()
+        optimizer.step()
+    model.eval()
+    return training
 
 
 WHAT = "JPDRMM: joint scores of papers and their sentences for a query, in numpy"
