@@ -46,6 +46,14 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     help="Documents annotated by PubTator (PubTator format or BioC-XML, plain or gzipped; repeatable): the graph of the recipe"
     " jpdrmm-graph or jpdrmm-walks links their concepts in place of key terms.",
 )
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    type=_FOLDER,
+    metavar="DIR",
+    help="A set from whose papers and citing contexts the word vectors of jpdrmm and semiser also learn (repeatable).",
+)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Device to train on (default: a GPU if there is one).")
 @json_option
 def command(
@@ -57,6 +65,7 @@ def command(
     pack_only: bool,
     encoder: Path | None,
     annotations: tuple[Path, ...],
+    texts: tuple[Path, ...],
     device: str | None,
     as_json: bool,
 ) -> None:
@@ -83,7 +92,7 @@ def command(
     chosen = load_recipe(recipe)
     options = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
     if not isinstance(chosen, EvidenceRecipe):
-        _refuse({"--annotations": annotations}, f"the recipe {recipe!r} learns no words from a graph")
+        _refuse({"--annotations": annotations, "--text": texts}, f"the recipe {recipe!r} learns no word vectors of its own")
     if isinstance(chosen, LibraryRecipe):
         _refuse(options, f"the recipe {recipe!r} learns from a library")
         _train_on_library(chosen, library, as_json)
@@ -101,7 +110,7 @@ def command(
         _refuse(
             {name: options[name] for name in ("--pack-only", "--encoder")}, f"the recipe {recipe!r} reads words, not tokens"
         )
-        _train_on_evidence(chosen, sets, _required(out), pack, annotations, device or "", as_json)
+        _train_on_evidence(chosen, sets, _required(out), pack, annotations, texts, device or "", as_json)
     elif pack_only:
         _write_pack(chosen, sets, pack, encoder, as_json)
     else:
@@ -177,6 +186,7 @@ def _train_on_evidence(
     out: Path,
     pack: Path | None,
     annotations: tuple[Path, ...],
+    texts: tuple[Path, ...],
     device: str,
     as_json: bool,
 ) -> None:
@@ -184,7 +194,7 @@ def _train_on_evidence(
     from citewell.train.from_evidence import train
 
     with TerminalProgress() as bar:
-        about = train(recipe, sets, out, pack, device, bar, annotations)
+        about = train(recipe, sets, out, pack, device, bar, annotations, texts)
     _print_dev(about, as_json)
 
 

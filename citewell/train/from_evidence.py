@@ -19,6 +19,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
+from citewell.evaluate.sets import DataSet
 from citewell.models.word_networks import NETWORK
 from citewell.models.word_vectors import FILE as WORDS
 from citewell.models.word_vectors import WordVectors
@@ -44,8 +45,12 @@ def train(
     device: str = "",
     progress: Progress = SILENT,
     annotations: Sequence[Path] = (),
+    texts: Sequence[Path] = (),
 ) -> dict[str, Any]:
-    """Collect data, train word vectors and network, and export; returns a summary. Resumes an interrupted training."""
+    """Collect data, train word vectors and network, and export; returns a summary. Resumes an interrupted training.
+
+    A graph links the concepts of `annotations` in place of key terms; word vectors also learn from the sets `texts`.
+    """
     started = time.monotonic()
     module, numbers = training_module(recipe)
     if annotations and recipe.graph is None:
@@ -56,10 +61,10 @@ def train(
         with FileLock(out / "training.lock", timeout=0):
             path = pack or out / DATA
             data = load_or_collect(path, sets, recipe.queries, progress, replace=pack is None)
-            words = word_vectors(recipe, data, path, weights, progress, annotations)
+            words = word_vectors(recipe, data, path, weights, progress, annotations, texts)
             _fit(module, numbers, recipe, data, words, weights, device, progress)
             for name in (RECIPE, SETS):
-                record = {**msgspec.to_builtins(recipe), **_annotated(annotations)} if name == RECIPE else data.figures()
+                record = {**msgspec.to_builtins(recipe), **_sources(annotations, texts)} if name == RECIPE else data.figures()
                 write_json(weights / name, record)
             for name in (WORDS, NETWORK):
                 shutil.move(weights / name, out / name)
@@ -89,17 +94,19 @@ def word_vectors(
     folder: Path,
     progress: Progress,
     annotations: Sequence[Path] = (),
+    texts: Sequence[Path] = (),
 ) -> WordVectors:
     """The word vectors in a folder; trained once, then loaded. `path` is the file of the data."""
     from citewell.train.annotations import AnnotationReader
     from citewell.train.skip_gram import train_word_vectors
 
-    origin = fingerprint([path, *annotations], msgspec.json.encode([recipe.words, recipe.graph]).decode())
+    files = [path, *annotations, *(file for folder in texts for file in DataSet.open(folder).files())]
+    origin = fingerprint(files, msgspec.json.encode([recipe.words, recipe.graph]).decode())
     marker = folder / f"words-{origin}"
     if not marker.exists():
         checkpoints = EpochCheckpoints(folder / "words.training", origin)
         annotated = chain.from_iterable(AnnotationReader(each, progress) for each in annotations) if annotations else None
-        train_word_vectors(data, recipe.words, recipe.graph, checkpoints, progress, annotated).save(folder)
+        train_word_vectors(data, recipe.words, recipe.graph, checkpoints, progress, annotated, texts).save(folder)
         for other in folder.glob("words-*"):
             other.unlink()
         marker.touch()
@@ -125,11 +132,14 @@ def _fit(
     module.fit(data, words, numbers, Checkpoint(weights / CHECKPOINT, origin, chosen), weights, chosen, progress)
 
 
-def _annotated(annotations: Sequence[Path]) -> dict[str, Any]:
-    """What the card says of the annotated documents: the names of their files and a fingerprint of the content."""
-    if not annotations:
-        return {}
-    return {"annotations": {"files": [path.name for path in annotations], "fingerprint": fingerprint(annotations)}}
+def _sources(annotations: Sequence[Path], texts: Sequence[Path]) -> dict[str, Any]:
+    """What the card says of further sources of word vectors: names of files and sets, and a fingerprint of annotations."""
+    record: dict[str, Any] = {}
+    if annotations:
+        record["annotations"] = {"files": [path.name for path in annotations], "fingerprint": fingerprint(annotations)}
+    if texts:
+        record["texts"] = [DataSet.open(folder).name for folder in texts]
+    return record
 
 
 def _remove_temporary_files(out: Path) -> None:

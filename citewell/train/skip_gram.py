@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from citewell.train.recipe import GraphHyperparameters, WordHyperparameters
 from citewell.train.save import EpochCheckpoints
 from citewell.train.sentence_data import SentenceData
 from citewell.train.term_graph import TermGraph, annotation_graph, key_term_graph
+from citewell.train.word_texts import NumberedWords, numbered_texts
 from citewell.types import Float32Array, IntArray
 
 _STARTS = ("sentences", "random")
@@ -29,19 +31,25 @@ def train_word_vectors(
     checkpoints: EpochCheckpoints,
     progress: Progress,
     annotated: Iterable[AnnotatedDocument] | None = None,
+    further: Sequence[Path] = (),
 ) -> WordVectors:
-    """The vectors of the words of the papers; with a graph, of the words of its terms.
+    """The vectors of the words of the papers and of `further` sets; with a graph, of the words of its terms.
 
     With `annotated` documents, the terms are the concepts that these mention.
     """
+    words = NumberedWords(data.hashes)
+    sentences = [*np.split(data.words, data.sentence_at[1:-1]), *numbered_texts(further, words, progress)]
     if graph is None:
-        known, vectors = _of_sentences(data, numbers, checkpoints, progress)
-        return _with_idf(data, data.hashes, known, vectors)
-    terms = key_term_graph(data, graph) if annotated is None else annotation_graph(annotated, data.hashes, graph)
-    if graph.convolution is not None:
-        known, vectors = _of_convolutions(data, terms, numbers, graph, checkpoints, progress)
+        known, vectors = _of_texts(sentences, len(words.hashes()), numbers.min_count, numbers, checkpoints, progress)
+        return _with_idf(data, words.hashes(), known, vectors)
+    if annotated is None:
+        terms = key_term_graph(data, graph)._replace(hashes=words.hashes())
     else:
-        texts = [spelled(terms, path) for path in walks(terms, graph, numbers.seed)]
+        terms = annotation_graph(annotated, words.hashes(), graph)
+    if graph.convolution is not None:
+        known, vectors = _of_convolutions(sentences, terms, numbers, graph, checkpoints, progress)
+    else:
+        texts = [np.array(spelled(terms, path)) for path in walks(terms, graph, numbers.seed)]
         known, vectors = _of_texts(texts, len(terms.hashes), 1, numbers, checkpoints, progress)
     return _with_idf(data, terms.hashes, known, vectors)
 
@@ -52,15 +60,8 @@ def _with_idf(data: SentenceData, hashes: IntArray, known: IntArray, vectors: Fl
     return WordVectors.of(hashes[known], papers_with[known], len(data.paper_at) - 1, vectors)
 
 
-def _of_sentences(
-    data: SentenceData, numbers: WordHyperparameters, checkpoints: EpochCheckpoints, progress: Progress
-) -> tuple[IntArray, Float32Array]:
-    texts = [part.tolist() for part in np.split(data.words, data.sentence_at[1:-1])]
-    return _of_texts(texts, len(data.hashes), numbers.min_count, numbers, checkpoints, progress)
-
-
 def _of_convolutions(
-    data: SentenceData,
+    sentences: Sequence[IntArray],
     terms: TermGraph,
     numbers: WordHyperparameters,
     graph: GraphHyperparameters,
@@ -78,7 +79,7 @@ def _of_convolutions(
     start = np.random.default_rng(numbers.seed).uniform(-0.5, 0.5, shape).astype(np.float32)
     known = named
     if graph.convolution.start == "sentences":
-        known, vectors = _of_sentences(data, numbers, checkpoints, progress)
+        known, vectors = _of_texts(sentences, len(start), numbers.min_count, numbers, checkpoints, progress)
         start *= vectors.std()
         start[known] = vectors
         known = np.union1d(known, named)
@@ -86,7 +87,7 @@ def _of_convolutions(
 
 
 def _of_texts(
-    texts: Sequence[list[int]],
+    texts: Sequence[IntArray],
     words: int,
     min_count: int,
     numbers: WordHyperparameters,
@@ -94,13 +95,13 @@ def _of_texts(
     progress: Progress,
 ) -> tuple[IntArray, Float32Array]:
     """The words that occur at least `min_count` times in texts, and their vectors."""
-    counts = np.bincount(np.fromiter((word for text in texts for word in text), np.int64), minlength=words)
+    counts = np.bincount(np.concatenate(texts), minlength=words)
     known = np.flatnonzero(counts >= min_count)
     return known, _vectors(texts, counts, known.tolist(), numbers, checkpoints, progress)
 
 
 def _vectors(
-    texts: Sequence[list[int]],
+    texts: Sequence[IntArray],
     counts: IntArray,
     known: Sequence[int],
     numbers: WordHyperparameters,
@@ -123,7 +124,7 @@ def _vectors(
     model.init_weights()
 
     def sentences() -> Iterable[list[str]]:
-        return map(names, texts)
+        return (names(text.tolist()) for text in texts)
 
     progress.start("training", numbers.epochs * len(texts), "texts")
     run_epochs(model, "words", numbers.epochs, numbers.rate, sentences, len(texts), checkpoints, progress)

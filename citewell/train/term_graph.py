@@ -19,6 +19,7 @@ from citewell.text.sgrank import Term, key_terms, runs
 from citewell.train.annotations import AnnotatedDocument
 from citewell.train.recipe import GraphHyperparameters
 from citewell.train.sentence_data import SentenceData
+from citewell.train.word_texts import NumberedWords
 from citewell.types import IntArray
 
 Node = TypeVar("Node", bound=Hashable)
@@ -65,9 +66,13 @@ def annotation_graph(documents: Iterable[AnnotatedDocument], hashes: IntArray, g
             yield {concept for concept, _ in document.mentions}
 
     nodes, links = link(concepts(), graph.min_papers, "concepts")
-    vocabulary = _Words(hashes)
-    names = [vocabulary.term(min(mentions[node].items(), key=lambda item: (-item[1], item[0]))[0]) for node in nodes]
-    return TermGraph(names, links, vocabulary.hashes())
+    vocabulary, words = Vocabulary(), NumberedWords(hashes)
+    names = []
+    for node in nodes:
+        name, _ = min(mentions[node].items(), key=lambda item: (-item[1], item[0]))
+        found = [vocabulary.hashes[word] for run in runs(name, vocabulary) for word in run]
+        names.append(tuple(map(words.number, found)))
+    return TermGraph(names, links, words.hashes())
 
 
 def link(papers: Iterable[Iterable[Node]], min_papers: int, what: str = "key terms") -> tuple[list[Node], list[Links]]:
@@ -87,22 +92,6 @@ def link(papers: Iterable[Iterable[Node]], min_papers: int, what: str = "key ter
         for each in near.values()
     ]  # type: ignore[arg-type]
     return list(near), links
-
-
-class _Words:
-    """Words by number: those of the data keep their numbers, others are numbered behind them."""
-
-    def __init__(self, hashes: IntArray) -> None:
-        self._vocabulary = Vocabulary()
-        self._numbers = {number: at for at, number in enumerate(hashes.tolist())}
-
-    def term(self, name: str) -> Term:
-        """The words of a name."""
-        words = [self._vocabulary.hashes[word] for run in runs(name, self._vocabulary) for word in run]
-        return tuple(self._numbers.setdefault(word, len(self._numbers)) for word in words)
-
-    def hashes(self) -> IntArray:
-        return np.fromiter(self._numbers, np.int64, len(self._numbers))
 
 
 def name_rows(names: Sequence[Term]) -> IntArray:
