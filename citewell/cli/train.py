@@ -47,6 +47,22 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 )
 @click.option("--feedback", is_flag=True, help="For ltr: the same, from the feedback recorded in the library.")
 @click.option("--anyway", is_flag=True, help="With --judgements or --feedback: write the model even where it is not better.")
+@click.option(
+    "--annotations",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Documents annotated by PubTator (PubTator format or BioC-XML, plain or gzipped; repeatable): the graph of the recipe"
+    " jpdrmm-graph or jpdrmm-walks links their concepts in place of key terms.",
+)
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    type=_FOLDER,
+    metavar="DIR",
+    help="A set from whose papers and citing contexts the word vectors of jpdrmm and semiser also learn (repeatable).",
+)
 @click.option("--device", type=click.Choice(["cpu", "cuda"]), help="Device to train on (default: a GPU if there is one).")
 @json_option
 def command(
@@ -60,6 +76,8 @@ def command(
     judgements: tuple[Path, ...],
     feedback: bool,
     anyway: bool,
+    annotations: tuple[Path, ...],
+    texts: tuple[Path, ...],
     device: str | None,
     as_json: bool,
 ) -> None:
@@ -92,6 +110,8 @@ def command(
     learning = {"--judgements": judgements, "--feedback": feedback, "--anyway": anyway}
     if not isinstance(chosen, LtrRecipe):
         _refuse(learning, f"the recipe {recipe!r} does not learn from judgements")
+    if not isinstance(chosen, EvidenceRecipe):
+        _refuse({"--annotations": annotations, "--text": texts}, f"the recipe {recipe!r} learns no word vectors of its own")
     if isinstance(chosen, LibraryRecipe):
         _refuse(options, f"the recipe {recipe!r} learns from a library")
         _train_on_library(chosen, library, as_json)
@@ -112,7 +132,7 @@ def command(
         _refuse(
             {name: options[name] for name in ("--pack-only", "--encoder")}, f"the recipe {recipe!r} reads words, not tokens"
         )
-        _train_on_evidence(chosen, sets, _required(out), pack, device or "", as_json)
+        _train_on_evidence(chosen, sets, _required(out), pack, annotations, texts, device or "", as_json)
     elif pack_only:
         _write_pack(chosen, sets, pack, encoder, as_json)
     else:
@@ -183,13 +203,20 @@ def _train_on_sets(
 
 
 def _train_on_evidence(
-    recipe: EvidenceRecipe, sets: tuple[Path, ...], out: Path, pack: Path | None, device: str, as_json: bool
+    recipe: EvidenceRecipe,
+    sets: tuple[Path, ...],
+    out: Path,
+    pack: Path | None,
+    annotations: tuple[Path, ...],
+    texts: tuple[Path, ...],
+    device: str,
+    as_json: bool,
 ) -> None:
     from citewell.cli.progress import TerminalProgress
     from citewell.train.from_evidence import train
 
     with TerminalProgress() as bar:
-        about = train(recipe, sets, out, pack, device, bar)
+        about = train(recipe, sets, out, pack, device, bar, annotations, texts)
     _print_dev(about, as_json)
 
 

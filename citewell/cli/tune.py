@@ -1,4 +1,4 @@
-"""``citewell tune``: finds the best parameters of a pipeline on the dev years of a set."""
+"""``citewell tune``: finds the best parameters of a pipeline on the dev years of a set, or of a recipe by cross-validation."""
 
 from __future__ import annotations
 
@@ -23,8 +23,22 @@ _LISTED = 20
 @click.argument("folder", metavar="SET", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("more", nargs=-1, metavar="[NAME=VALUES]...")
 @click.option("--pipeline", "name", default="bm25", show_default=True, help="The pipeline to tune.")
+@click.option(
+    "--recipe", metavar="RECIPE", help="Tune the settings of this recipe (jpdrmm and others) by cross-validation on train."
+)
 @click.option("--grid", multiple=True, metavar="NAME=VALUES", help="A parameter and the values to try: k1=0.5,1.2,2.5")
-@click.option("--measure", default="R@1000", show_default=True, help="The measure to maximise.")
+@click.option(
+    "--measure",
+    help="The measure to maximise; default: R@1000, or with --recipe the mean of AP (papers) and sentences:AP.",
+)
+@click.option("--folds", type=click.IntRange(2), metavar="N", help="With --recipe: the number of folds; default: 10.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="With --recipe: keeps the finished trainings, so that the same command resumes.",
+)
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="With --recipe: processes; default: one per core.")
 @click.option("--task", type=click.Choice(TASKS), help="The task of the queries; default: the first task of the set.")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Run a random sample of N queries; default: all.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample.")
@@ -40,8 +54,12 @@ def command(
     folder: Path,
     more: tuple[str, ...],
     name: str,
+    recipe: str | None,
     grid: tuple[str, ...],
-    measure: str,
+    measure: str | None,
+    folds: int | None,
+    out: Path | None,
+    jobs: int | None,
     task: str | None,
     sample: int | None,
     seed: int,
@@ -51,10 +69,32 @@ def command(
 ) -> None:
     """Measure a pipeline with every setting of a grid, on the dev split only.
 
+    With --recipe, train a recipe with every setting of a grid, once for each fold of the train queries, and measure it on that
+    fold. Without --grid, a recipe's own grid is used: for jpdrmm, the nine weights that AUEB tried for both losses.
+
     \b
         citewell tune data/cs --pipeline bm25 --grid k1=0.5,1.2,2.5 b=0.25,0.5,0.75 --measure R@1000
         citewell tune data/cs --pipeline bm25-contexts --task local --grid k1=1,2,3 --measure R@10 --sample 2000
+        citewell tune data/scifact --recipe jpdrmm --out tuning
+        citewell tune data/scifact --recipe jpdrmm --out tuning --grid paper_loss=1 sentence_loss=0,0.01,1 steps=60 --folds 5
     """
+    if recipe:
+        from citewell.cli.tune_recipe import tune_and_print
+
+        refused = {
+            "--pipeline": name != "bm25",
+            "--task": task,
+            "--sample": sample,
+            "--distractors": distractors,
+            "--plot": plot,
+        }
+        if used := [option for option, value in refused.items() if value]:
+            raise click.UsageError(f"{used[0]} is for a pipeline, not for --recipe; leave it out")
+        tune_and_print(folder, recipe, (*grid, *more), measure, folds or 10, out, jobs, seed, as_json)
+        return
+    if used := [option for option, value in {"--folds": folds, "--out": out, "--jobs": jobs}.items() if value]:
+        raise click.UsageError(f"{used[0]} is for --recipe; leave it out")
+    measure = measure or "R@1000"
     extras.require("ir_measures", *(["matplotlib"] if plot else []))
     from citewell.cli.progress import TerminalProgress
     from citewell.evaluate.evaluation import Evaluation

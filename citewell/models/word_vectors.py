@@ -84,9 +84,9 @@ class WordVectors:
         return np.where(numbers <= len(self.hashes), numbers, 0)
 
 
-def pad_rows(texts: Sequence[IntArray]) -> IntArray:
-    """Texts as rows of one array, cut, and padded with 0."""
-    width = min(MAX_WORDS, max(1, max((len(text) for text in texts), default=1)))
+def pad_rows(texts: Sequence[IntArray], most: int = MAX_WORDS) -> IntArray:
+    """Texts as rows of one array, cut at `most` words, and padded with 0."""
+    width = min(most, max(1, max((len(text) for text in texts), default=1)))
     rows = np.zeros((len(texts), width), np.int64)
     for row, text in zip(rows, texts, strict=True):
         row[: len(text)] = text[:width]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from citewell.errors import CitewellError
+from citewell.evaluate.sets import DataSet
 from citewell.models.word_networks import NETWORK
 from citewell.models.word_vectors import FILE as WORDS
 from citewell.models.word_vectors import WordVectors
@@ -42,20 +44,28 @@ def train(
     pack: Path | None = None,
     device: str = "",
     progress: Progress = SILENT,
+    annotations: Sequence[Path] = (),
+    texts: Sequence[Path] = (),
 ) -> dict[str, Any]:
-    """Collect data, train word vectors and network, and export; returns a summary. Resumes an interrupted training."""
+    """Collect data, train word vectors and network, and export; returns a summary. Resumes an interrupted training.
+
+    A graph links the concepts of `annotations` in place of key terms; word vectors also learn from the sets `texts`.
+    """
     started = time.monotonic()
-    module, numbers = _training_module(recipe)
+    module, numbers = training_module(recipe)
+    if annotations and recipe.graph is None:
+        raise CitewellError(f"the recipe {recipe.name!r} learns no words from a graph; leave --annotations out")
     weights = out / WEIGHTS
     weights.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(out / "training.lock", timeout=0):
             path = pack or out / DATA
             data = load_or_collect(path, sets, recipe.queries, progress, replace=pack is None, texts=recipe.texts)
-            words = _word_vectors(recipe, data, path, out, progress)
+            words = word_vectors(recipe, data, path, weights, progress, annotations, texts)
             _fit(module, numbers, recipe, data, words, weights, device, progress)
             for name in (RECIPE, SETS):
-                write_json(weights / name, msgspec.to_builtins(recipe) if name == RECIPE else data.figures())
+                record = {**msgspec.to_builtins(recipe), **_sources(annotations, texts)} if name == RECIPE else data.figures()
+                write_json(weights / name, record)
             for name in (WORDS, NETWORK):
                 shutil.move(weights / name, out / name)
             write_card(weights, out, module.WHAT)
@@ -66,7 +76,7 @@ def train(
     return {**result, "seconds": round(time.monotonic() - started, 1)}
 
 
-def _training_module(recipe: EvidenceRecipe) -> tuple[Any, Any]:
+def training_module(recipe: EvidenceRecipe) -> tuple[Any, Any]:
     """The module of the method, and its settings."""
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise CitewellError(f"the recipe {recipe.name!r} needs {missing[0]}; install it with: pip install 'citewell[train]'")
@@ -77,24 +87,39 @@ def _training_module(recipe: EvidenceRecipe) -> tuple[Any, Any]:
         raise CitewellError(f"the recipe {recipe.name!r}, [numbers]: {error}") from None
 
 
-def _word_vectors(recipe: EvidenceRecipe, data: SentenceData, path: Path, out: Path, progress: Progress) -> WordVectors:
-    """The word vectors; trained once, then loaded."""
+def word_vectors(
+    recipe: EvidenceRecipe,
+    data: SentenceData,
+    path: Path,
+    folder: Path,
+    progress: Progress,
+    annotations: Sequence[Path] = (),
+    texts: Sequence[Path] = (),
+) -> WordVectors:
+    """The word vectors in a folder; trained once, then loaded. `path` is the file of the data."""
+    from citewell.train.annotations import AnnotationReader
     from citewell.train.skip_gram import train_word_vectors
     from citewell.train.words_base import from_base
 
     if recipe.base:
-        from_base(Path(recipe.base), data).save(out / WEIGHTS)
-        return WordVectors.load(out / WEIGHTS)
-    origin = fingerprint([path], msgspec.json.encode([recipe.words, recipe.graph]).decode())
-    marker = out / WEIGHTS / f"words-{origin}"
+        if annotations or texts:
+            raise CitewellError(
+                f"the recipe {recipe.name!r} takes its words from {recipe.base}; leave out --text and --annotations"
+            )
+        from_base(Path(recipe.base), data).save(folder)
+        return WordVectors.load(folder)
+    files = [path, *annotations, *(file for each in texts for file in DataSet.open(each).files())]
+    origin = fingerprint(files, msgspec.json.encode([recipe.words, recipe.graph]).decode())
+    marker = folder / f"words-{origin}"
     if not marker.exists():
-        checkpoints = EpochCheckpoints(out / WEIGHTS / "words.training", origin)
-        train_word_vectors(data, recipe.words, recipe.graph, checkpoints, progress).save(out / WEIGHTS)
-        for other in (out / WEIGHTS).glob("words-*"):
+        checkpoints = EpochCheckpoints(folder / "words.training", origin)
+        annotated = chain.from_iterable(AnnotationReader(each, progress) for each in annotations) if annotations else None
+        train_word_vectors(data, recipe.words, recipe.graph, checkpoints, progress, annotated, texts).save(folder)
+        for other in folder.glob("words-*"):
             other.unlink()
         marker.touch()
         checkpoints.clear()
-    return WordVectors.load(out / WEIGHTS)
+    return WordVectors.load(folder)
 
 
 def _fit(
@@ -113,6 +138,16 @@ def _fit(
     chosen = choose_device(device)
     origin = training_fingerprint(msgspec.to_builtins(recipe), [weights / WORDS], chosen)
     module.fit(data, words, numbers, Checkpoint(weights / CHECKPOINT, origin, chosen), weights, chosen, progress)
+
+
+def _sources(annotations: Sequence[Path], texts: Sequence[Path]) -> dict[str, Any]:
+    """What the card says of further sources of word vectors: names of files and sets, and a fingerprint of annotations."""
+    record: dict[str, Any] = {}
+    if annotations:
+        record["annotations"] = {"files": [path.name for path in annotations], "fingerprint": fingerprint(annotations)}
+    if texts:
+        record["texts"] = [DataSet.open(folder).name for folder in texts]
+    return record
 
 
 def _remove_temporary_files(out: Path) -> None:

@@ -7,6 +7,7 @@ numpy, and explains it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,10 +28,12 @@ from citewell.progress import SILENT, Progress
 from citewell.train.checkpoints import BestWeights, Checkpoint
 from citewell.train.sentence_data import SentenceData
 from citewell.train.sentence_measures import measure
-from citewell.train.steps import Steps
+from citewell.train.steps import Steps, rate_share
 
 _INITIAL_BIAS = -4.0
 """The initial score of a sentence: few are relevant."""
+_NO_WEIGHT = -1e9
+"""The logit of a position without a word."""
 
 
 class Hyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +44,8 @@ class Hyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Queries per step."""
     negatives: int
     """Negatives per query."""
+    negative_depth: int
+    """Negatives are sampled from this many of BM25's top candidates."""
     max_sentences: int
     """Longer papers are sampled to this many sentences, including the relevant ones."""
     paper_loss: float
@@ -61,16 +66,18 @@ class Hyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NetworkInput(NamedTuple):
-    """A query and some papers as inputs of the network."""
+    """Some queries, each with some papers, as inputs of the network."""
 
-    query: Tensor
-    """The ids of its words."""
+    queries: Tensor
+    """One row of word ids per query, 0 for none."""
     ids: Tensor
     """One row of word ids per sentence, 0 for none."""
     features: Tensor
     sizes: list[int]
     """The number of sentences of each paper."""
     paper_features: Tensor
+    query_of: Tensor
+    """The query that each sentence is compared with."""
 
 
 class Network(nn.Module):
@@ -94,27 +101,30 @@ class Network(nn.Module):
 
     def forward(self, inputs: NetworkInput) -> tuple[Tensor, Tensor]:
         """The scores of the papers, and of their sentences."""
-        rows = self._rows(inputs.query)
-        similar = self._similar(inputs)
-        gate = torch.softmax(self.gate(torch.cat([self.table[rows], self.idf[rows, None]], dim=1))[:, 0], dim=0)
-        matched = self.term2(_leaky(self.term1(similar)))[..., 0] @ gate
+        terms = self.term2(_leaky(self.term1(self._similar(inputs))))[..., 0]
+        matched = (terms * self._gate(inputs.queries)[inputs.query_of]).sum(dim=1)
         first = self.sentence2(_leaky(self.sentence1(torch.cat([matched[:, None], inputs.features], dim=1))))[:, 0]
-        highest = torch.stack([self._highest(part) for part in first.split(inputs.sizes)])
+        highest = self._highest(first, inputs.sizes)
         papers = self.paper2(_leaky(self.paper1(torch.cat([highest, inputs.paper_features], dim=1))))[:, 0]
         sizes = torch.tensor(inputs.sizes, device=papers.device)
         final = self.final(torch.stack([first, papers.repeat_interleave(sizes)], dim=1))[:, 0]
         return papers, final
 
+    def _gate(self, queries: Tensor) -> Tensor:
+        """The weight of each word of each query."""
+        rows, present = self._rows(queries), queries > 0
+        logits = self.gate(torch.cat([self.table[rows], self.idf[rows][..., None]], dim=-1))[..., 0]
+        return torch.softmax(logits.masked_fill(~present, _NO_WEIGHT), dim=1) * present
+
     def _rows(self, numbers: Tensor) -> Tensor:
         return torch.where(numbers <= self._known, numbers, 0)
 
     def _similar(self, inputs: NetworkInput) -> Tensor:
-        plain, context = self._in_context(inputs.ids)
-        query_vectors, query_in_context = self._in_context(inputs.query[None])
+        """The pooled similarities of the three kinds, for each sentence and query word."""
         present = (inputs.ids > 0)[:, None, :]
-        exact = (inputs.ids[:, None, :] == inputs.query[None, :, None]).float()
-        both = ((plain, query_vectors), (context, query_in_context))
-        cosines = [_unit(theirs[0]) @ _unit(mine).transpose(1, 2) for mine, theirs in both]
+        exact = (inputs.ids[:, None, :] == inputs.queries[inputs.query_of][:, :, None]).float()
+        both = zip(self._in_context(inputs.queries), self._in_context(inputs.ids), strict=True)
+        cosines = [_unit(query)[inputs.query_of] @ _unit(sentence).transpose(1, 2) for query, sentence in both]
         return torch.stack([part for kind in (*cosines, exact) for part in self._pooled(kind, present)], dim=-1)
 
     def _in_context(self, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -133,9 +143,12 @@ class Network(nn.Module):
         mean = top.where(counted, 0.0).sum(-1) / count.clamp(min=1)
         return top[..., 0].where(count > 0, 0.0), mean
 
-    def _highest(self, scores: Tensor) -> Tensor:
-        best = scores.topk(min(self._sentences, len(scores))).values
-        return functional.pad(best, (0, self._sentences - len(best)))
+    def _highest(self, scores: Tensor, sizes: Sequence[int]) -> Tensor:
+        """The highest first scores of the sentences of each paper; 0 where it has fewer."""
+        rows = nn.utils.rnn.pad_sequence(list(scores.split(list(sizes))), batch_first=True, padding_value=-math.inf)
+        best = rows.topk(min(self._sentences, rows.shape[1]), dim=1).values
+        best = best.where(best > -math.inf, 0.0)
+        return functional.pad(best, (0, self._sentences - best.shape[1]))
 
 
 def _leaky(values: Tensor) -> Tensor:
@@ -146,11 +159,29 @@ def _unit(vectors: Tensor) -> Tensor:
     return functional.normalize(vectors, dim=-1, eps=1e-9)
 
 
+class Candidates(NamedTuple):
+    """Some candidates of a query, and some sentences of each."""
+
+    query: int
+    papers: list[int]
+    sentences: list[npt.NDArray[np.int64]]
+
+    def flat(self) -> list[int]:
+        """The sentences of all papers."""
+        return [int(sentence) for part in self.sentences for sentence in part]
+
+
 class Training:
     """Samples queries with positives and negatives, and measures on dev."""
 
     def __init__(
-        self, data: SentenceData, words: WordVectors, model: Network, numbers: Hyperparameters, device: torch.device
+        self,
+        data: SentenceData,
+        words: WordVectors,
+        model: Network,
+        numbers: Hyperparameters,
+        device: torch.device,
+        queries: Sequence[int] | None = None,
     ) -> None:
         torch.manual_seed(numbers.seed)
         self.data, self.words, self.model, self.numbers = data, words, model, numbers
@@ -159,7 +190,9 @@ class Training:
         self._numbers = words.numbers(data.hashes)
         # A relevant paper that BM25 does not retrieve would teach that a low BM25 score is a good one.
         self._train_queries = [
-            at for at in data.queries("train").tolist() if np.isin(data.relevant(at), data.candidates(at)[0]).any()
+            at
+            for at in (data.queries("train").tolist() if queries is None else queries)
+            if np.isin(data.relevant(at), data.candidates(at)[0]).any()
         ]
         if not self._train_queries:
             raise CitewellError("BM25 retrieves no relevant paper for any query; raise 'depth' in the recipe's [queries]")
@@ -174,29 +207,36 @@ class Training:
     def loss(self) -> Tensor:
         """The loss of some queries."""
         sampled = torch.randint(len(self._train_queries), (self.numbers.queries,)).tolist()
-        return torch.stack([self._loss(self._train_queries[at]) for at in sampled]).mean()
+        groups = [self._sample(self._train_queries[at]) for at in sampled]
+        scores, sentence_scores = self.model(self.inputs(groups))
+        paper_parts = scores.split([len(group.papers) for group in groups])
+        sentence_parts = sentence_scores.split([sum(map(len, group.sentences)) for group in groups])
+        losses = [self._loss(*parts) for parts in zip(groups, paper_parts, sentence_parts, strict=True)]
+        return torch.stack(losses).mean()
 
-    def _loss(self, query: int) -> Tensor:
+    def _sample(self, query: int) -> Candidates:
+        """A relevant paper of a query, and some of its other candidates."""
         relevant, candidates = self.data.relevant(query), self.data.candidates(query)[0]
         positives = candidates[np.isin(candidates, relevant)]
         positive = positives[torch.randint(len(positives), (1,)).item()]
-        others = candidates[~np.isin(candidates, relevant)]
+        others = candidates[~np.isin(candidates, relevant)][: self.numbers.negative_depth]
         negatives = others[torch.randperm(len(others))[: self.numbers.negatives].numpy()]
         papers = [int(positive), *negatives.tolist()]
         relevant_sentences = self.data.relevant_sentences(query)
-        sentences = [self._sample_sentences(paper, relevant_sentences) for paper in papers]
-        scores, sentence_scores = self.model(self.inputs(query, papers, sentences))
+        return Candidates(query, papers, [self._sample_sentences(paper, relevant_sentences) for paper in papers])
+
+    def _loss(self, group: Candidates, scores: Tensor, sentence_scores: Tensor) -> Tensor:
+        """The loss of one query; its first paper is relevant."""
         violations = (1.0 - scores[0] + scores[1:]).clamp(min=0)
         loss = self.numbers.paper_loss * (violations.mean() if len(violations) else scores.sum() * 0.0)
-        if not len(relevant_sentences):  # without sentence labels
+        relevant_sentences = self.data.relevant_sentences(group.query)
+        flat = np.concatenate(group.sentences)
+        of_text = ~np.isin(flat, self.data.paper_at[group.papers])
+        if not len(relevant_sentences) or not of_text.any():  # without sentence labels
             return loss
-        flat = np.concatenate(sentences)
-        titles = np.isin(flat, self.data.paper_at[papers])
-        labels = torch.from_numpy(np.isin(flat, relevant_sentences)[~titles].astype(np.float32)).to(self._device)
-        if not len(labels):
-            return loss
-        of_text = sentence_scores[torch.from_numpy(~titles).to(self._device)]
-        return loss + self.numbers.sentence_loss * functional.binary_cross_entropy_with_logits(of_text, labels)
+        labels = torch.from_numpy(np.isin(flat, relevant_sentences)[of_text].astype(np.float32)).to(self._device)
+        texts = sentence_scores[torch.from_numpy(of_text).to(self._device)]
+        return loss + self.numbers.sentence_loss * functional.binary_cross_entropy_with_logits(texts, labels)
 
     def _sample_sentences(self, paper: int, relevant_sentences: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The title of a paper and its sentences, or a sample of them."""
@@ -208,27 +248,40 @@ class Training:
             others = sorted([*labelled, *(rest[at] for at in sampled)])
         return np.array([title, *others], np.int64)
 
-    def inputs(self, query: int, papers: Sequence[int], sentences: Sequence[npt.NDArray[np.int64]]) -> NetworkInput:
-        """The inputs for a query and some of its candidates, with only the given sentences."""
-        query_words = self._numbers[self.data.query_words(query)]
-        ids = pad_rows([self._numbers[self.data.sentence(at)] for at in np.concatenate(sentences).tolist()])
-        idf = self.words.idf[self.words.rows(query_words)]
-        overlaps = overlap.overlap(query_words, idf, ids)
-        sizes = [len(each) for each in sentences]
-        candidates, scores = self.data.candidates(query)
-        known = dict(zip(candidates.tolist(), scores.tolist(), strict=True))
-        bm25 = standardise(np.array([known[paper] for paper in papers], np.float32), scores)
-        paper_features = overlap.paper_features(overlaps, np.cumsum([0, *sizes[:-1]]), idf, bm25)
-        query_words_, ids_, features, of_papers_ = (
-            torch.from_numpy(part).to(self._device) for part in (query_words, ids, overlaps.features, paper_features)
+    def inputs(self, groups: Sequence[Candidates]) -> NetworkInput:
+        """The inputs for some queries and some of the candidates of each, with only the given sentences."""
+        queries = [self._numbers[self.data.query_words(group.query)] for group in groups]
+        rows = pad_rows([self._numbers[self.data.sentence(at)] for group in groups for at in group.flat()])
+        counts = [sum(map(len, group.sentences)) for group in groups]
+        features, paper_features = [], []
+        for group, query, ids in zip(groups, queries, np.split(rows, np.cumsum(counts)[:-1]), strict=True):
+            idf = self.words.idf[self.words.rows(query)]
+            overlaps = overlap.overlap(query, idf, ids)
+            starts = np.cumsum([0, *map(len, group.sentences[:-1])])
+            features.append(overlaps.features)
+            paper_features.append(overlap.paper_features(overlaps, starts, idf, self._bm25(group)))
+        arrays = (
+            pad_rows(queries, max(map(len, queries))),
+            rows,
+            np.concatenate(features),
+            np.concatenate(paper_features),
+            np.repeat(np.arange(len(groups)), counts),
         )
-        return NetworkInput(query_words_, ids_, features, sizes, of_papers_)
+        ids_of_queries, ids, of_sentences, of_papers, query_of = (torch.from_numpy(part).to(self._device) for part in arrays)
+        sizes = [len(each) for group in groups for each in group.sentences]
+        return NetworkInput(ids_of_queries, ids, of_sentences, sizes, of_papers, query_of)
+
+    def _bm25(self, group: Candidates) -> npt.NDArray[np.float32]:
+        """BM25's standardised scores of some candidates."""
+        candidates, scores = self.data.candidates(group.query)
+        known = dict(zip(candidates.tolist(), scores.tolist(), strict=True))
+        return standardise(np.array([known[paper] for paper in group.papers], np.float32), scores)
 
     @torch.no_grad()
     def score(self, query: int, papers: Sequence[int]) -> tuple[npt.NDArray[np.float32], list[npt.NDArray[np.float32]]]:
         """The scores of papers and of their sentences, without the title."""
         sentences = [np.array(self.data.sentences(paper), np.int64) for paper in papers]
-        scores, sentence_scores = self.model(self.inputs(query, papers, sentences))
+        scores, sentence_scores = self.model(self.inputs([Candidates(query, list(papers), sentences)]))
         parts = np.split(sentence_scores.cpu().numpy(), np.cumsum([len(each) for each in sentences])[:-1])
         return scores.cpu().numpy(), [part[1:] for part in parts]
 
@@ -259,6 +312,22 @@ def fit(
     weights = {name: weight.detach().cpu().numpy() for name, weight in model.state_dict().items()}
     np.savez(out / NETWORK, **weights, best=numbers.best, sentences=numbers.sentences)
     return model
+
+
+def fit_on(data: SentenceData, words: WordVectors, numbers: Hyperparameters, queries: Sequence[int]) -> Training:
+    """A training after all its steps on the given queries, on one CPU core; nothing is saved and dev is not looked at."""
+    torch.manual_seed(numbers.seed)
+    model = Network(words, numbers)
+    training = Training(data, words, model, numbers, torch.device("cpu"), queries)
+    optimizer = torch.optim.Adam(model.parameters(), numbers.rate)
+    for step in range(numbers.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = numbers.rate * rate_share(step, numbers.steps, numbers.warmup)
+        optimizer.zero_grad(set_to_none=True)
+        training.loss().backward()
+        optimizer.step()
+    model.eval()
+    return training
 
 
 WHAT = "JPDRMM: joint scores of papers and their sentences for a query, in numpy"

@@ -175,8 +175,26 @@ class WordsRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
+class ConvolutionHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to train word vectors with graph convolutions."""
+
+    start: str
+    """The initial word vectors: ``sentences`` (skip-gram over the papers' sentences; words outside the graph keep theirs) or
+    ``random`` (words outside the graph are unknown)."""
+    layers: int
+    """Graph convolutions."""
+    window: int
+    """Two nodes at most this far apart on a walk belong together."""
+    pairs: int
+    """Pairs of nodes per step."""
+    negatives: int
+    """Negatives per pair."""
+    steps: int
+    rate: float
+
+
 class GraphHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The graph of key terms, whose random walks replace sentences for skip-gram."""
+    """The graph of key terms, or of annotated concepts, from whose random walks word vectors are learned."""
 
     terms: int
     """Key terms per paper."""
@@ -192,6 +210,8 @@ class GraphHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
     """The weight of returning to the previous term, relative to moving to one of its neighbours (node2vec's 1/p)."""
     outward_weight: float
     """The weight of moving further away (node2vec's 1/q)."""
+    convolution: ConvolutionHyperparameters | None = None
+    """None: skip-gram over the walks, spelled out word by word."""
 
 
 class QuerySampling(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -220,6 +240,8 @@ class EvidenceRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether sets without evidence may be named too; their texts are learned from (`citewell.train.set_texts`)."""
     base: str = ""
     """The folder of a base of words whose vectors are used; none: word vectors are trained by [words]."""
+    tuning: dict[str, list[float]] = {}
+    """The settings of [numbers] that ``citewell tune --recipe`` tries, and their values."""
     name: str = ""
 
 

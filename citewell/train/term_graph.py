@@ -1,72 +1,102 @@
-"""Random walks in the manner of node2vec over a graph of key terms, in which terms of the same papers are linked.
+"""The graph from which JPDRMM's graph word vectors are learned: nodes with names, linked if they share enough papers.
 
-A walk spells out each key term, so that skip-gram over walks gives words similar vectors if their terms have similar neighbours
-or share words.
+The nodes are the key terms of the papers of sets, or the concepts of a collection annotated by PubTator. A name is a few words,
+so that what is learned of a node is also learned of its words.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate, combinations
-from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from citewell.errors import CitewellError
-from citewell.text.sgrank import Term, key_terms
+from citewell.text.analysis import Vocabulary
+from citewell.text.sgrank import Term, key_terms, runs
+from citewell.train.annotations import AnnotatedDocument
 from citewell.train.recipe import GraphHyperparameters
 from citewell.train.sentence_data import SentenceData
+from citewell.train.word_texts import NumberedWords
+from citewell.types import IntArray
+
+Node = TypeVar("Node", bound=Hashable)
 
 
 class Links(NamedTuple):
-    """The neighbours of a term."""
+    """The neighbours of a node."""
 
-    terms: list[Term]
+    nodes: list[int]
     cumulative: list[int]
     """The cumulative number of papers behind the links."""
-    neighbours: frozenset[Term]
+    neighbours: frozenset[int]
 
 
-def term_links(data: SentenceData, graph: GraphHyperparameters) -> dict[Term, Links]:
-    """The key terms with at least one link, and their neighbours."""
+class TermGraph(NamedTuple):
+    """The nodes that have at least one link."""
+
+    names: list[Term]
+    """The words of each node's name, as rows of `hashes`."""
+    links: list[Links]
+    hashes: IntArray
+    """The hash of each word: those of the data, then further words that only names have."""
+
+
+def key_term_graph(data: SentenceData, graph: GraphHyperparameters) -> TermGraph:
+    """The graph of the key terms of the papers."""
     idf = data.idf().tolist()
-    pairs: Counter[tuple[Term, Term]] = Counter()
-    for paper in range(len(data.paper_at) - 1):
-        terms = key_terms(data.runs(data.sentences(paper), graph.max_words), idf.__getitem__, graph.terms)
-        pairs.update(combinations(sorted(terms), 2))
-    links: defaultdict[Term, dict[Term, int]] = defaultdict(dict)
-    for (one, other), papers in pairs.items():
-        if papers >= graph.min_papers:
-            links[one][other] = links[other][one] = papers
-    if not links:
-        raise CitewellError(f"no two key terms occur in {graph.min_papers} papers together; lower 'min_papers' in [graph]")
-    return {term: Links(list(near), list(accumulate(near.values())), frozenset(near)) for term, near in links.items()}
+    papers = (
+        key_terms(data.runs(data.sentences(paper), graph.max_words), idf.__getitem__, graph.terms)
+        for paper in range(len(data.paper_at) - 1)
+    )
+    terms, links = link(papers, graph.min_papers)
+    return TermGraph(terms, links, data.hashes)
 
 
-def walks(data: SentenceData, graph: GraphHyperparameters, seed: int) -> Iterator[list[int]]:
-    """Walks as rows of word ids."""
-    links = term_links(data, graph)
-    draw = Random(seed)
-    for _ in range(graph.walks):
-        for start in links:
-            yield [word for term in walk(links, start, graph, draw) for word in term]
+def annotation_graph(documents: Iterable[AnnotatedDocument], hashes: IntArray, graph: GraphHyperparameters) -> TermGraph:
+    """The graph of the concepts of annotated documents; the name of a concept is its most frequent mention."""
+    mentions: defaultdict[str, Counter[str]] = defaultdict(Counter)
+
+    def concepts() -> Iterable[set[str]]:
+        for document in documents:
+            for concept, mention in document.mentions:
+                mentions[concept][mention.lower()] += 1
+            yield {concept for concept, _ in document.mentions}
+
+    nodes, links = link(concepts(), graph.min_papers, "concepts")
+    vocabulary, words = Vocabulary(), NumberedWords(hashes)
+    names = []
+    for node in nodes:
+        name, _ = min(mentions[node].items(), key=lambda item: (-item[1], item[0]))
+        found = [vocabulary.hashes[word] for run in runs(name, vocabulary) for word in run]
+        names.append(tuple(map(words.number, found)))
+    return TermGraph(names, links, words.hashes())
 
 
-def walk(links: dict[Term, Links], start: Term, graph: GraphHyperparameters, draw: Random) -> list[Term]:
-    """One walk; the next term depends on the current and the previous one."""
-    path = [start]
-    most = max(graph.return_weight, graph.outward_weight, 1.0)
-    while len(path) < graph.length:
-        here = links[path[-1]]
-        while True:  # sample by the number of papers, and again if the step is rejected
-            (term,) = draw.choices(here.terms, cum_weights=here.cumulative)
-            if len(path) == 1 or draw.random() * most <= _step_weight(links, path[-2], term, graph):
-                break
-        path.append(term)
-    return path
+def link(papers: Iterable[Iterable[Node]], min_papers: int, what: str = "key terms") -> tuple[list[Node], list[Links]]:
+    """The nodes that share at least `min_papers` papers with another one, in order, and their neighbours."""
+    pairs: Counter[tuple[Node, Node]] = Counter()
+    for nodes in papers:
+        pairs.update(combinations(sorted(set(nodes)), 2))  # type: ignore[type-var]
+    near: defaultdict[Node, dict[Node, int]] = defaultdict(dict)
+    for (one, other), count in pairs.items():
+        if count >= min_papers:
+            near[one][other] = near[other][one] = count
+    if not near:
+        raise CitewellError(f"no two {what} occur in {min_papers} papers together; lower 'min_papers' in [graph]")
+    row = {node: at for at, node in enumerate(near)}
+    links = [
+        Links([row[node] for node in each], list(accumulate(each.values())), frozenset(map(row.get, each)))
+        for each in near.values()
+    ]  # type: ignore[arg-type]
+    return list(near), links
 
 
-def _step_weight(links: dict[Term, Links], before: Term, term: Term, graph: GraphHyperparameters) -> float:
-    if term == before:
-        return graph.return_weight
-    return 1.0 if before in links[term].neighbours else graph.outward_weight
+def name_rows(names: Sequence[Term]) -> IntArray:
+    """Names as rows of word numbers, padded with -1."""
+    rows = np.full((len(names), max(1, max(map(len, names), default=1))), -1, np.int64)
+    for row, name in zip(rows, names, strict=True):
+        row[: len(name)] = name
+    return rows

@@ -6,9 +6,7 @@ import json
 import subprocess
 import sys
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import msgspec
@@ -23,12 +21,11 @@ from citewell.models.semiser import Semiser
 from citewell.models.semiser import max_cosine as served_max_cosine
 from citewell.models.word_vectors import WordVectors
 from citewell.train.key_term_data import KeyTerms, extract, sentences_of
-from citewell.train.recipe import EvidenceRecipe, GraphHyperparameters, QuerySampling, load_recipe
+from citewell.train.recipe import EvidenceRecipe, QuerySampling, load_recipe
 from citewell.train.save import EpochCheckpoints
 from citewell.train.sentence_data import SentenceData, load_or_collect
 from citewell.train.sentence_measures import average_precision, measure
 from citewell.train.sentence_pool import SentencePool
-from citewell.train.term_graph import term_links, walk
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("gensim")
@@ -39,13 +36,20 @@ like = "jpdrmm"
 {WORDS}
 numbers = {{ steps = 6, queries = 3, max_sentences = 2, hidden = 4, dev_every = 2, dev_queries = 5, dev_depth = 6 }}
 """
-GRAPH = JOINT.replace('"jpdrmm"', '"jpdrmm-graph"') + "graph = { terms = 8, min_papers = 1, walks = 2, length = 5 }\n"
+WALKS = JOINT.replace('"jpdrmm"', '"jpdrmm-walks"') + "graph = { terms = 8, min_papers = 1, walks = 2, length = 5 }\n"
+GRAPH = f"""{JOINT.replace('"jpdrmm"', '"jpdrmm-graph"')}
+[graph]
+terms = 8
+min_papers = 1
+length = 5
+convolution = {{ pairs = 50, steps = 3 }}
+"""
 SEMISER = f"""
 like = "semiser"
 {WORDS}
 numbers = {{ steps = 6, pairs = 8, sentences = 60, size = 5, hidden = 4, dev_every = 2, dev_queries = 5, dev_depth = 6 }}
 """
-RECIPES = {"jpdrmm": JOINT, "jpdrmm-graph": GRAPH, "semiser": SEMISER}
+RECIPES = {"jpdrmm": JOINT, "jpdrmm-walks": WALKS, "jpdrmm-graph": GRAPH, "semiser": SEMISER}
 
 
 @pytest.fixture(scope="module")
@@ -132,50 +136,6 @@ def test_average_precision(data: SentenceData) -> None:
 
     scores = measure(data, oracle, 10, 80)
     assert scores == {"small evidence AP": pytest.approx(1.0), "small evidence sentences AP": pytest.approx(1.0)}
-
-
-def of_papers(*papers: list[list[int]]) -> SentenceData:
-    """Data without queries: papers of one sentence each, given by its runs."""
-    runs = [run for paper in papers for run in paper]
-    starts = np.cumsum([0, *(sum(map(len, paper)) for paper in papers)])
-    arrays = {
-        "sets": np.array(["made"]),
-        "hashes": np.arange(20),
-        "words": np.array([word for run in runs for word in run]),
-        "begins": np.array([at == 0 for run in runs for at in range(len(run))]),
-        "sentence_at": starts,
-        "paper_at": np.arange(len(papers) + 1),
-    }
-    return SentenceData(arrays)
-
-
-def test_walks_follow_links_with_enough_papers() -> None:
-    data = of_papers([[1], [2]], [[1], [2], [3]], [[4], [3], [1]], [[5, 6], [7]], *([[at]] for at in range(8, 18)))
-    graph = GraphHyperparameters(terms=8, max_words=100, min_papers=2, walks=1, length=6, return_weight=0.5, outward_weight=2.0)
-    links = term_links(data, graph)
-    assert {term: entry.neighbours for term, entry in links.items()} == {
-        (1,): {(2,), (3,)},
-        (2,): {(1,)},
-        (3,): {(1,)},
-    }
-    assert (5, 6) in term_links(data, msgspec.structs.replace(graph, min_papers=1))[7,].neighbours
-    path = walk(links, (2,), graph, Random(1))
-    assert len(path) == 6 and all(after in links[before].neighbours for before, after in pairwise(path))
-    with pytest.raises(CitewellError, match="lower 'min_papers'"):
-        term_links(data, msgspec.structs.replace(graph, min_papers=3))
-
-
-def test_walk_weights() -> None:
-    from citewell.train.term_graph import Links
-
-    near = {(1,): ((2,), (3,)), (2,): ((1,), (3,)), (3,): ((1,), (2,), (4,)), (4,): ((3,),)}
-    links = {term: Links(list(others), list(range(1, len(others) + 1)), frozenset(others)) for term, others in near.items()}
-    never_back = GraphHyperparameters(
-        terms=1, max_words=1, min_papers=1, walks=1, length=3, return_weight=0.0, outward_weight=1.0
-    )
-    for seed in range(20):
-        first, _, third = walk(links, (1,), never_back, Random(seed))
-        assert first != third
 
 
 @pytest.mark.parametrize("name", ["jpdrmm", "semiser"])
