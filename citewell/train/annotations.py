@@ -131,4 +131,4 @@ class AnnotationReader:
 
 
 def _text(element: _Element | None) -> str:
-    return "" if element is None else "".join(element.itertext()).strip()
+    return "" if element is None else "".join(map(str, element.itertext())).strip()

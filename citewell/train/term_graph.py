@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import accumulate, combinations
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -79,7 +79,8 @@ def link(papers: Iterable[Iterable[Node]], min_papers: int, what: str = "key ter
     """The nodes that share at least `min_papers` papers with another one, in order, and their neighbours."""
     pairs: Counter[tuple[Node, Node]] = Counter()
     for nodes in papers:
-        pairs.update(combinations(sorted(set(nodes)), 2))  # type: ignore[type-var]
+        unordered: set[Any] = set(nodes)
+        pairs.update(combinations(sorted(unordered), 2))
     near: defaultdict[Node, dict[Node, int]] = defaultdict(dict)
     for (one, other), count in pairs.items():
         if count >= min_papers:
@@ -88,9 +89,9 @@ def link(papers: Iterable[Iterable[Node]], min_papers: int, what: str = "key ter
         raise CitewellError(f"no two {what} occur in {min_papers} papers together; lower 'min_papers' in [graph]")
     row = {node: at for at, node in enumerate(near)}
     links = [
-        Links([row[node] for node in each], list(accumulate(each.values())), frozenset(map(row.get, each)))
+        Links([row[node] for node in each], list(accumulate(each.values())), frozenset(row[node] for node in each))
         for each in near.values()
-    ]  # type: ignore[arg-type]
+    ]
     return list(near), links
 
 

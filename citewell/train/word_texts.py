@@ -42,5 +42,5 @@ def numbered_texts(folders: Sequence[Path], words: NumberedWords, progress: Prog
             numbers, lengths = vocabulary.numbers(batch)
             rows += np.split(numbers, np.cumsum(lengths)[:-1])
             progress.advance(len(batch))
-    number = np.array([words.number(each) for each in vocabulary.hashes], np.int32)
+    number: IntArray = np.array([words.number(each) for each in vocabulary.hashes], np.int32)
     return [number[row] for row in rows if len(row)]
