@@ -83,6 +83,7 @@ GRID = ("k1=0.5,1.2,2.0,3.0", "b=0.25,0.5,0.75,0.9")
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Score the TREC runs in this folder instead of pipelines.",
 )
+@click.option("--sample", default=SMALL_SAMPLE, show_default=True, help="The number of queries of the runs.")
 @click.option("--tuning-only", is_flag=True, help="Only what is measured on dev: k1 and b, the rounds of navigation.")
 @click.option("--write-only", is_flag=True, help="Measure nothing; write the pages and the plot from the stored figures.")
 def main(
@@ -91,6 +92,7 @@ def main(
     part: str,
     chosen: tuple[str, ...],
     runs: Path | None,
+    sample: int,
     tuning_only: bool,
     write_only: bool,
 ) -> None:
@@ -99,7 +101,7 @@ def main(
     if not folders and not write_only:
         raise CitewellError("no data set is available; set $CITEWELL_SETS to the folder of the sets")
     if runs is not None:
-        _store_runs(folders, names, tasks, part, runs)
+        _store_runs(folders, names, tasks, part, runs, sample)
         folders = []
     for folder in folders:
         dataset = DataSet.open(folder)
@@ -189,17 +191,19 @@ def _measure(folder: Path, key: str, task: str, rules: dict[str, bool], pipeline
     return {**_as_json(report), "command": command}
 
 
-def _store_runs(folders: list[Path], names: tuple[str, ...], tasks: tuple[str, ...], part: str, runs: Path) -> None:
+def _store_runs(
+    folders: list[Path], names: tuple[str, ...], tasks: tuple[str, ...], part: str, runs: Path, sample: int
+) -> None:
     """A table of the external runs in a folder, for one task of one set, and the baseline."""
     known = {DataSet.open(folder).name: folder for folder in folders}
     if len(names) != 1 or len(tasks) != 1 or not part or names[0] not in known:
         raise CitewellError("name the set and the task of the runs, and their table: --set, --task, --table")
     files = sorted(runs.glob("*.run"), key=lambda path: path.stem)
     with TerminalProgress() as progress:
-        evaluation = Evaluation(known[names[0]], tasks[0], sample=SMALL_SAMPLE, progress=progress, train=train_missing)
+        evaluation = Evaluation(known[names[0]], tasks[0], sample=sample, progress=progress, train=train_missing)
         report = evaluation.report([BASELINE], files, baseline=BASELINE, by_citations=True)
     listed = "".join(f" --run {path.name}" for path in files)
-    command = f"citewell evaluate {known[names[0]]} --task {tasks[0]} --sample {SMALL_SAMPLE} --by-citations"
+    command = f"citewell evaluate {known[names[0]]} --task {tasks[0]} --sample {sample} --by-citations"
     command += f" --pipeline {BASELINE}{listed}"
     _store(f"{names[0]} · {tasks[0]} · {part}", {**_as_json(report), "command": command})
 

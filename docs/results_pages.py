@@ -45,9 +45,10 @@ PUBLISHED = {
     "HybridCite 2020": ("hybrid",),
     "Medić 2023": ("textenh", "textcon", "textbib"),
     "AUEB-NLP 2020": ("jpdrmm", "ensemble"),
+    "Nogueira et al. 2020": ("nogueira", "navigate-minilm"),
 }
 """Study to how the names of its methods begin; the first page shows the strongest one of each study."""
-SOURCES = (" · ours", "", " · AUEB's", " · Medić's re-rankers")
+SOURCES = (" · ours", "", " · AUEB's", " · Medić's re-rankers", " · Nogueira's classifiers")
 """The tables to take a row of the first page from, in this order."""
 
 _TITLES = {"tuning": "k1 and b of BM25", "navigation, dev": "rounds of navigation", "ours": "citewell's own models"}
@@ -208,7 +209,7 @@ def _summary(stored: Stored, name: str, task: Task) -> str:
     note = f"Queries: {queries}."
     note += "".join(f" †: on {count:,} queries of {dataset}." for dataset, count in others.items())
     if any(source and _is_external(stored, source) for source in sources.values()):
-        note += " The runs of Medić's re-rankers are made as [Training](guides/training.md) describes."
+        note += " The runs of re-rankers are made as [Training](guides/training.md) describes."
     commands = "\n".join(_commands(stored, filter(None, sources.values())))
     return "\n".join([*lines, "", note, "", f"```text\n{commands}\n```", ""])
 
@@ -277,7 +278,7 @@ def _conclusions(stored: Stored) -> Iterator[str]:
         yield (
             "**The published methods stay below `bm25-contexts` in the local task.** The strongest of HybridCite"
             f" (`{hybrid}`) has R@10 {both('local', hybrid, 'R@10')}. The strongest re-ranker of Medić (`{medic}`) has"
-            f" {both('local', medic, 'R@10')}, less than BM25, whose candidates it re-ranks."
+            f" {both('local', medic, 'R@10')}; BM25, whose candidates it re-ranks, has {both('local', 'bm25', 'R@10')}."
         )
     yield (
         "**Navigation finds more candidates.** Adding the references of the best papers raises the local R@1000 of BM25 from"
