@@ -22,9 +22,10 @@ import numpy as np
 
 from citewell.errors import CitewellError
 from citewell.evaluate.overlap import Titles
+from citewell.evaluate.paragraph_tasks import DEFAULT_RULES, ParagraphRules, ParagraphsLeftOut, paragraph_lines
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.statistics import Statistics, statistics, write
-from citewell.export.jsonl import json_names
+from citewell.export.jsonl import json_names, json_sentence
 from citewell.library.library import Library
 from citewell.library.store.store import Store
 from citewell.papers import Paper, Sentence
@@ -42,7 +43,7 @@ _BATCH = 1000
 
 
 @dataclass
-class LeftOut:
+class LeftOut(ParagraphsLeftOut):
     """How much of the library is not in the set, by reason."""
 
     papers_without_year: int = 0
@@ -107,10 +108,12 @@ def make(
     citing_only: bool = False,
     progress: Progress = SILENT,
     min_citations: int = 0,
+    rules: ParagraphRules = DEFAULT_RULES,
 ) -> BuiltSet:
     """Make a set from `library` in the new folder `folder`, without the papers of the sets `without`.
 
-    With `min_citations`, only papers that were cited so often until the end of the training years can be recommended.
+    With `min_citations`, only papers that were cited so often until the end of the training years can be recommended. `rules`
+    say which paragraphs of full texts become queries.
     """
     if not _NAME.fullmatch(name):
         raise CitewellError(f"{name!r} is not a valid name of a set; use letters, digits, '-', '_' and '.'")
@@ -131,7 +134,7 @@ def make(
         if min_citations:
             graph = often_cited(graph, years, min_citations, left_out)
         with _new_folder(folder) as building:
-            _write_set(store, graph, years, building, name, about, left_out, progress, min_citations)
+            _write_set(store, graph, years, building, name, about, left_out, progress, min_citations, rules)
             figures = statistics(building)
             write(figures, building / "statistics.json")
     problems = {other.folder / file: count for other in others for file, count in other.problems.items()}
@@ -234,6 +237,7 @@ def _write_set(
     left_out: LeftOut,
     progress: Progress,
     min_citations: int,
+    rules: ParagraphRules,
 ) -> None:
     names = _names(store, graph.papers, naming_of(name))
     all_contexts = store.counts()["contexts"]
@@ -241,18 +245,25 @@ def _write_set(
     _write_lines(folder / "papers.jsonl.gz", _papers(store, graph, names), progress)
     progress.start("writing contexts", all_contexts, "contexts")
     contexts = _write_lines(folder / "contexts.jsonl.gz", _contexts(store, graph, names), progress)
-    progress.finish()
     left_out.contexts = all_contexts - contexts
-    if not contexts:
-        (folder / "contexts.jsonl.gz").unlink()
-    lines: dict[str, str | int | list[str] | list[int]] = {
+    citing = np.unique(graph.citing).tolist()
+    progress.start("cutting paragraphs", None, "paragraphs")
+    queries = paragraph_lines(store, citing, graph.cited_by, names, rules, left_out)
+    paragraphs = _write_lines(folder / "paragraphs.jsonl.gz", queries, progress)
+    progress.finish()
+    for file, count in (("contexts", contexts), ("paragraphs", paragraphs)):
+        if not count:
+            (folder / f"{file}.jsonl.gz").unlink()
+    cut = {"sections": rules.sections, "min_cited": rules.min_cited, "transitions": rules.transitions}
+    lines: dict[str, str | bool | int | list[str] | list[int]] = {
         "name": name,
         "about": about,
-        "tasks": ["global", "local"] if contexts else ["global"],
+        "tasks": ["global", *(["local"] if contexts else []), *(["paragraph"] if paragraphs else [])],
         "train_until": years.train_until,
         "dev": years.dev,
         "test": years.test,
         **({"min_citations": min_citations} if min_citations else {}),
+        **({f"paragraph_{rule}": value for rule, value in cut.items()} if paragraphs else {}),
     }
     (folder / "set.toml").write_text("".join(f"{key} = {_toml(value)}\n" for key, value in lines.items()), "utf-8")
 
@@ -292,7 +303,7 @@ def _paper(paper: Paper, name: str, references: list[str], sentences: list[Sente
         "doi": next((each.removeprefix("doi:") for each in paper.ids if each.startswith("doi:")), ""),
         "date": paper.date,
         "keywords": paper.keywords,
-        "sentences": [{"text": each.text, "section": each.section} if each.section else each.text for each in sentences],
+        "sentences": [json_sentence(each) for each in sentences],
     }
     return record | {key: value for key, value in more.items() if value}
 
@@ -324,7 +335,7 @@ def _write_lines(path: Path, records: Iterable[dict[str, Any]], progress: Progre
     return count
 
 
-def _toml(value: str | int | list[str] | list[int]) -> str:
+def _toml(value: str | bool | int | list[str] | list[int]) -> str:
     """A value in TOML, which is the same as in JSON except for one character."""
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode().replace("\x7f", "\\u007f")
 

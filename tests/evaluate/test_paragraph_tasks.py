@@ -1,0 +1,150 @@
+"""Paragraph queries cut from full texts: JATS and S2ORC files become a library, and the library a set."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from citewell.cli.main import cli
+from citewell.evaluate.evaluation import Evaluation
+from citewell.evaluate.paragraph_tasks import PlacedCitation, TextParagraph, paragraphs_of, place
+from citewell.library import Library
+from citewell.library.store.store import Store
+from citewell.papers import Paper, Sentence
+
+OPENING = "Several methods have been proposed for counting gulls in photographs."
+OWN = "In this section, we describe how our cameras in Figure 3 were mounted."
+
+
+def cite(number: int) -> str:
+    return f'<xref ref-type="bibr" rid="r{number}">{number}</xref>'
+
+
+def jats(name: str, year: int) -> str:
+    """An article with three paragraphs of related work and one of results; works 1 to 4 have DOIs of the library."""
+    references = "".join(
+        f'<ref id="r{at}"><element-citation><article-title>Work {at}</article-title><pub-id pub-id-type="doi">10.1000/w{at}'
+        "</pub-id></element-citation></ref>"
+        for at in range(1, 6)
+    )
+    paragraphs = (
+        f"<p>{OPENING} The first counts wings [{cite(1)}]. Others count beaks [{cite(2)}, {cite(5)}].</p>"
+        f"<p>{OWN} They were bought elsewhere [{cite(3)}].</p><p>Counting boats was done before [{cite(3)}]. It works"
+        f" [{cite(4)}].</p><p>Tides have been studied for many years. Nobody cites them.</p>"
+    )
+    return (
+        '<article article-type="research-article"><front><article-meta>'
+        f'<article-id pub-id-type="doi">10.1000/{name}</article-id>'
+        f"<title-group><article-title>{name} of the harbour</article-title></title-group>"
+        f"<pub-date><year>{year}</year></pub-date></article-meta></front>"
+        f"<body><sec><title>2 Related work</title>{paragraphs}</sec>"
+        f"<sec><title>Results</title><p>Many approaches exist for results. One is old [{cite(1)}].</p></sec></body>"
+        f"<back><ref-list>{references}</ref-list></back></article>"
+    )
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("texts")
+    for at in range(4):
+        (folder / f"study{at}.xml").write_text(jats(f"study{at}", 2001 + at))
+    made = Library(folder / "library")
+    made.take([Paper(f"Work {at}", year=1990, ids=[f"doi:10.1000/w{at}"]) for at in range(1, 5)])
+    made.add(sorted(folder.glob("*.xml")))
+    made.close()
+    return folder / "library"
+
+
+def make(library: Path, folder: Path, *options: str) -> tuple[dict[str, int], list[dict[str, object]]]:
+    command = ["set", "make", str(folder), "--library", str(library), "--name", "s", "--json", *options]
+    done = CliRunner().invoke(cli, command, catch_exceptions=False)
+    path = folder / "paragraphs.jsonl.gz"
+    lines = gzip.decompress(path.read_bytes()).splitlines() if path.exists() else []
+    return json.loads(done.stdout)["left_out"], [json.loads(line) for line in lines]
+
+
+def test_a_paragraph_that_introduces_its_topic_becomes_a_query(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
+    left_out, lines = make(library, tmp_path / "set")
+    assert len(lines) == 4
+    assert lines[0] == {
+        "id": "p0",
+        "citing": "10.1000/study0",
+        "cited": ["10.1000/w1", "10.1000/w2"],
+        "topic_sentence": OPENING,
+        "text": "The first counts wings OTHERCIT . Others count beaks OTHERCIT .",
+        "section": "2 Related work",
+    }
+    assert {name: count for name, count in left_out.items() if "paragraph" in name} == {
+        "paragraphs_of_other_sections": 4,
+        "paragraphs_with_few_citations": 4,
+        "paragraphs_with_citing_first_sentence": 4,
+        "paragraphs_without_transition_sentence": 4,
+        "contexts_without_paragraph": 0,
+    }
+    experiment = Evaluation(tmp_path / "set", "paragraph").report(["bm25"]).experiment
+    assert [len(each) for each in experiment.relevant] == [2]
+
+
+def test_rules_are_options(library: Path, tmp_path: Path) -> None:
+    _, lines = make(library, tmp_path / "any", "--any-first-sentence")
+    assert [each["topic_sentence"] for each in lines[:2]] == [OPENING, OWN]
+    _, lines = make(library, tmp_path / "all", "--paragraph-sections", "all", "--any-first-sentence")
+    assert {each["section"] for each in lines} == {"2 Related work", "Results"}
+    _, lines = make(library, tmp_path / "two", "--any-first-sentence", "--min-cited", "2")
+    assert {each["topic_sentence"] for each in lines} == {OPENING}
+    left_out, lines = make(library, tmp_path / "three", "--min-cited", "3")
+    assert not lines
+    assert left_out["paragraphs_with_few_citations"] == 16
+    assert "paragraph" not in (tmp_path / "three" / "set.toml").read_text()
+
+
+def test_a_set_keeps_the_paragraphs_of_its_texts(library: Path, tmp_path: Path) -> None:
+    _, lines = make(library, tmp_path / "set")
+    with Library(tmp_path / "again") as again:
+        again.add([tmp_path / "set"])
+    _, repeated = make(tmp_path / "again", tmp_path / "second")
+    assert repeated == lines
+
+
+def test_a_library_of_before_has_no_paragraphs_until_its_files_are_added_again(library: Path, tmp_path: Path) -> None:
+    import shutil
+    import sqlite3
+
+    folder = tmp_path / "texts" / "library"
+    shutil.copytree(library.parent, folder.parent)
+    with sqlite3.connect(folder / "library.sqlite") as db:
+        db.execute("ALTER TABLE sentences DROP COLUMN paragraph")
+        db.execute("DELETE FROM given")
+        db.execute("INSERT INTO given SELECT source, key, NULL FROM statements")
+    store = Store.open(folder)
+    sentences = store.sentences(store.papers([5])[5] and 5)
+    store.close()
+    assert sentences and not any(each.paragraph for each in sentences)
+    assert make(folder, tmp_path / "without")[1] == []
+
+
+def test_citations_are_placed_by_the_text_of_their_contexts() -> None:
+    paragraphs = [
+        TextParagraph(["Gulls OTHERCIT fly.", "They land OTHERCIT ."], "1"),
+        TextParagraph(["Boats sail.", "They sink OTHERCIT , or not OTHERCIT ."], "1"),
+    ]
+    contexts = [
+        PlacedCitation("Gulls TARGETCIT fly. They land OTHERCIT .", frozenset({1})),
+        PlacedCitation("Gulls OTHERCIT fly. They land TARGETCIT .", frozenset({2})),
+        PlacedCitation("Boats sail. They sink OTHERCIT , or not TARGETCIT .", frozenset({3, 4})),
+        PlacedCitation("Nets tear TARGETCIT .", frozenset({5})),
+        PlacedCitation("Boats sail.", frozenset({6})),
+    ]
+    assert place(paragraphs, contexts) == ([{2}, {3, 4}], 2)
+
+
+def test_sentences_without_paragraphs_are_left_out() -> None:
+    sentences = [Sentence("A.", "1", 1), Sentence("B.", "1", 1), Sentence("C.", "1", 2), Sentence("D.", "2")]
+    assert paragraphs_of(sentences) == [TextParagraph(["A.", "B."], "1"), TextParagraph(["C."], "1")]
