@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from citewell.evaluate.transitions import figures, follows_rules, hand_labelled
-from citewell.models.transitions import load
+from citewell.evaluate.transitions import figures, hand_labelled
+from citewell.models.transitions import follows_rules, load
 
 
 def main() -> None:
@@ -24,12 +24,14 @@ def main() -> None:
     model = load()
     labels = np.array([each.transition for each in sentences], bool)
     texts = [each.text for each in sentences]
+    rules = np.array([follows_rules(text) for text in texts], float)
     print(f"{len(sentences)} first sentences, {labels.sum()} of them transition sentences\n")
     print("| method | AP | P | R | F1 |\n|---|---:|---:|---:|---:|")
     for name, scores, threshold in (
         ("every sentence", np.ones(len(texts)), 0.5),
-        ("rules", np.array([follows_rules(text) for text in texts], float), 0.5),
-        ("model", model.scores(texts), model.threshold),
+        ("rules", rules, 0.5),
+        ("scores", model.scores(texts), model.threshold),
+        ("rules and scores", rules * model.scores(texts), model.threshold),
     ):
         measured = figures(labels, scores, threshold)
         print(f"| {name} | {' | '.join(f'{measured[each]:.3f}' for each in ('AP', 'P', 'R', 'F1'))} |")

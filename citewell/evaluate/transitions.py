@@ -1,9 +1,8 @@
 """Sentences with weak labels of whether they are transition sentences, and the measures of their classification.
 
 CORWA's labels are not at hand, so rules stand in for them. A first sentence of a paragraph of an introduction or of related
-work counts as one if it is whole, names no figure, and does not speak of the authors' own work except to relate it to that of
-others. First sentences that break one of these rules do not, nor do sentences from within these paragraphs. The labels are
-weak: some paragraphs begin with a detail, and some sentences within a paragraph lead over to a new topic.
+work counts as one if it follows the rules of the model (`follows_rules`). Others do not, nor do sentences from within these
+paragraphs. The labels are weak: some paragraphs begin with a detail, and some sentences within one lead over to a new topic.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from citewell.errors import CitewellError
 from citewell.evaluate.claims import average_precision, precision_recall_f1
 from citewell.evaluate.sets import DataSet, FullParagraph
 from citewell.models.claims import scorable, section_kind
-from citewell.models.transitions import is_of_own_work, is_whole, names_figure
+from citewell.models.transitions import follows_rules
 from citewell.text.sentences import split_sentences
 from citewell.types import Float64Array, Mask
 
@@ -43,11 +42,6 @@ class HandLabelled(msgspec.Struct):
 
     sentence: str
     transition: bool
-
-
-def follows_rules(sentence: str) -> bool:
-    """Whether the rules allow a first sentence to be a transition sentence."""
-    return is_whole(sentence) and not is_of_own_work(sentence) and not names_figure(sentence)
 
 
 def opening_paragraphs(dataset: DataSet) -> Iterator[tuple[int, FullParagraph]]:

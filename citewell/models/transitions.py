@@ -64,6 +64,11 @@ def names_figure(sentence: str) -> bool:
     return bool(_FIGURE.search(sentence))
 
 
+def follows_rules(sentence: str) -> bool:
+    """Whether a sentence is whole, names no figure, and does not speak of the authors' work except to relate it to others."""
+    return is_whole(sentence) and not is_of_own_work(sentence) and not names_figure(sentence)
+
+
 def marks(sentence: str) -> Iterator[str]:
     """What a sentence speaks of, and whether it is whole, as terms."""
     if is_of_own_work(sentence):
@@ -111,9 +116,9 @@ class Transitions:
         return probabilities
 
     def are_transitions(self, sentences: Sequence[str]) -> Mask:
-        """Whether each sentence is a transition sentence."""
+        """Whether each sentence is a transition sentence: it follows the rules, and its score reaches the threshold."""
         selected: Mask = self.scores(sentences) >= self.threshold
-        return selected
+        return selected & np.array([follows_rules(sentence) for sentence in sentences], bool)
 
 
 def load(name: str = NAME) -> Transitions:

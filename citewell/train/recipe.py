@@ -146,6 +146,8 @@ class TransitionsRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """How many sentences from within each paragraph are used."""
     factor: int
     """A set gives at most this many times the paragraphs of the smallest set."""
+    recall: float
+    """The share of the first sentences of the dev years with the label that reach the threshold."""
     seed: int
     name: str = ""
 

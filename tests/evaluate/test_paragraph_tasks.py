@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 from pathlib import Path
+from shutil import copytree
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from citewell.cli.main import cli
 from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.paragraph_tasks import PlacedCitation, TextParagraph, paragraphs_of, place
+from citewell.hashing import hash64
 from citewell.library import Library
-from citewell.library.store.store import Store
 from citewell.papers import Paper, Sentence
 
 OPENING = "Several methods have been proposed for counting gulls in photographs."
@@ -113,21 +116,21 @@ def test_a_set_keeps_the_paragraphs_of_its_texts(library: Path, tmp_path: Path) 
     assert repeated == lines
 
 
-def test_a_library_of_before_has_no_paragraphs_until_its_files_are_added_again(library: Path, tmp_path: Path) -> None:
-    import shutil
-    import sqlite3
-
-    folder = tmp_path / "texts" / "library"
-    shutil.copytree(library.parent, folder.parent)
+def test_an_older_library_has_paragraphs_when_its_files_are_added_again(library: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    copytree(library, folder)
     with sqlite3.connect(folder / "library.sqlite") as db:
         db.execute("ALTER TABLE sentences DROP COLUMN paragraph")
-        db.execute("DELETE FROM given")
-        db.execute("INSERT INTO given SELECT source, key, NULL FROM statements")
-    store = Store.open(folder)
-    sentences = store.sentences(store.papers([5])[5] and 5)
-    store.close()
-    assert sentences and not any(each.paragraph for each in sentences)
-    assert make(folder, tmp_path / "without")[1] == []
+        for source, key, hashes in db.execute("SELECT source, key, hashes FROM given WHERE hashes IS NOT NULL").fetchall():
+            (paper,) = db.execute("SELECT paper FROM statements WHERE source = ? AND key = ?", (source, key)).fetchone()
+            texts = [text for (text,) in db.execute("SELECT text FROM sentences WHERE paper = ? ORDER BY position", (paper,))]
+            numbers = np.frombuffer(hashes, "<i8").copy()
+            numbers[1] = hash64(*texts)
+            db.execute("UPDATE given SET hashes = ? WHERE source = ? AND key = ?", (numbers.tobytes(), source, key))
+    assert make(folder, tmp_path / "before")[1] == []
+    with Library(folder) as older:
+        older.add(sorted(library.parent.glob("*.xml")))
+    assert make(folder, tmp_path / "after")[1] == make(library, tmp_path / "set")[1]
 
 
 def test_citations_are_placed_by_the_text_of_their_contexts() -> None:
