@@ -13,8 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from citewell.cli.main import cli
-from citewell.evaluate.evaluation import Evaluation
 from citewell.evaluate.paragraph_tasks import PlacedCitation, TextParagraph, paragraphs_of, place
+from citewell.evaluate.queries import judged_queries
+from citewell.evaluate.sets import DataSet
+from citewell.evaluate.strict import Timeline
 from citewell.hashing import hash64
 from citewell.library import Library
 from citewell.papers import Paper, Sentence
@@ -70,16 +72,13 @@ def make(library: Path, folder: Path, *options: str) -> tuple[dict[str, int], li
     return json.loads(done.stdout)["left_out"], [json.loads(line) for line in lines]
 
 
-def test_a_paragraph_that_introduces_its_topic_becomes_a_query(
-    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CITEWELL_CACHE", str(tmp_path / "cache"))
+def test_a_paragraph_that_introduces_its_topic_becomes_a_query(library: Path, tmp_path: Path) -> None:
     left_out, lines = make(library, tmp_path / "set")
     assert len(lines) == 4
     assert lines[0] == {
         "id": "p0",
-        "citing": "10.1000/study0",
-        "cited": ["10.1000/w1", "10.1000/w2"],
+        "citing": "doi:10.1000/study0",
+        "cited": ["doi:10.1000/w1", "doi:10.1000/w2"],
         "topic_sentence": OPENING,
         "text": "The first counts wings OTHERCIT . Others count beaks OTHERCIT .",
         "section": "2 Related work",
@@ -91,8 +90,10 @@ def test_a_paragraph_that_introduces_its_topic_becomes_a_query(
         "paragraphs_without_transition_sentence": 4,
         "contexts_without_paragraph": 0,
     }
-    experiment = Evaluation(tmp_path / "set", "paragraph").report(["bm25"]).experiment
-    assert [len(each) for each in experiment.relevant] == [2]
+    dataset = DataSet.open(tmp_path / "set")
+    assert dataset.tasks == ("global", "local", "paragraph")
+    queries = judged_queries(Timeline(dataset, dataset.split("test")), "paragraph")
+    assert [sorted(each.relevant) for each in queries] == [["doi:10.1000/w1", "doi:10.1000/w2"]]
 
 
 def test_rules_are_options(library: Path, tmp_path: Path) -> None:
