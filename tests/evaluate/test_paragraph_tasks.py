@@ -20,6 +20,8 @@ from citewell.evaluate.strict import Timeline
 from citewell.hashing import hash64
 from citewell.library import Library
 from citewell.papers import Paper, Sentence
+from citewell.sources import semantic_scholar
+from citewell.sources.source import Source
 
 OPENING = "Several methods have been proposed for counting gulls in photographs."
 OWN = "In this section, we describe how our cameras in Figure 3 were mounted."
@@ -132,6 +134,32 @@ def test_an_older_library_has_paragraphs_when_its_files_are_added_again(library:
     with Library(folder) as older:
         older.add(sorted(library.parent.glob("*.xml")))
     assert make(folder, tmp_path / "after")[1] == make(library, tmp_path / "set")[1]
+
+
+def test_s2orc_has_paragraphs(tmp_path: Path) -> None:
+    def parsed(text: str) -> dict[str, object]:
+        span = {"start": text.index("["), "end": len(text) - 1, "ref_id": "b0"}
+        return {"text": text, "section": "Related Work", "cite_spans": [span]}
+
+    record = {
+        "paper_id": "123",
+        "metadata": {"title": "On gulls", "year": 2019},
+        "pdf_parse": {
+            "body_text": [parsed(f"{OPENING} One is old [1]."), parsed("Boats are counted too. They are few [1].")],
+            "bib_entries": {"b0": {"title": "Work", "year": 2002, "authors": [], "link": "7"}},
+        },
+    }
+    path = tmp_path / "s2orc.jsonl"
+    path.write_text(json.dumps(record))
+    with Source(path) as source:
+        (paper,) = semantic_scholar.read(source)
+    assert isinstance(paper, Paper)
+    paragraphs = paragraphs_of(paper.sentences)
+    assert [each.sentences for each in paragraphs] == [
+        [OPENING, "One is old OTHERCIT ."],
+        ["Boats are counted too.", "They are few OTHERCIT ."],
+    ]
+    assert place(paragraphs, [PlacedCitation(each.text, frozenset({1})) for each in paper.contexts]) == ([{1}, {1}], 0)
 
 
 def test_citations_are_placed_by_the_text_of_their_contexts() -> None:
