@@ -6,10 +6,7 @@ written one by one, so memory depends on the number of papers and not on the len
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,12 +14,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from citewell.errors import CitewellError
 from citewell.evaluate.overlap import Titles
 from citewell.evaluate.paragraph_tasks import DEFAULT_RULES, ParagraphRules, ParagraphsLeftOut, paragraph_lines
+from citewell.evaluate.set_files import new_folder, toml, write_lines
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.statistics import Statistics, statistics, write
 from citewell.export.jsonl import json_names, json_sentence
@@ -133,7 +130,7 @@ def make(
         years = split_years(graph)
         if min_citations:
             graph = often_cited(graph, years, min_citations, left_out)
-        with _new_folder(folder) as building:
+        with new_folder(folder) as building:
             _write_set(store, graph, years, building, name, about, left_out, progress, min_citations, rules)
             figures = statistics(building)
             write(figures, building / "statistics.json")
@@ -242,14 +239,14 @@ def _write_set(
     names = _names(store, graph.papers, naming_of(name))
     all_contexts = store.counts()["contexts"]
     progress.start("writing papers", len(names), "papers")
-    _write_lines(folder / "papers.jsonl.gz", _papers(store, graph, names), progress)
+    write_lines(folder / "papers.jsonl.gz", _papers(store, graph, names), progress)
     progress.start("writing contexts", all_contexts, "contexts")
-    contexts = _write_lines(folder / "contexts.jsonl.gz", _contexts(store, graph, names), progress)
+    contexts = write_lines(folder / "contexts.jsonl.gz", _contexts(store, graph, names), progress)
     left_out.contexts = all_contexts - contexts
     citing = np.unique(graph.citing).tolist()
     progress.start("cutting paragraphs", None, "paragraphs")
     queries = paragraph_lines(store, citing, graph.cited_by, names, rules, left_out)
-    paragraphs = _write_lines(folder / "paragraphs.jsonl.gz", queries, progress)
+    paragraphs = write_lines(folder / "paragraphs.jsonl.gz", queries, progress)
     progress.finish()
     for file, count in (("contexts", contexts), ("paragraphs", paragraphs)):
         if not count:
@@ -265,7 +262,7 @@ def _write_set(
         **({"min_citations": min_citations} if min_citations else {}),
         **({f"paragraph_{rule}": value for rule, value in cut.items()} if paragraphs else {}),
     }
-    (folder / "set.toml").write_text("".join(f"{key} = {_toml(value)}\n" for key, value in lines.items()), "utf-8")
+    (folder / "set.toml").write_text("".join(f"{key} = {toml(value)}\n" for key, value in lines.items()), "utf-8")
 
 
 def _names(store: Store, papers: PaperNumbers, naming: Naming) -> dict[int, str]:
@@ -323,23 +320,6 @@ def _contexts(store: Store, graph: Graph, names: dict[int, str]) -> Iterator[dic
             count += 1
 
 
-def _write_lines(path: Path, records: Iterable[dict[str, Any]], progress: Progress) -> int:
-    """Write JSON lines, always the same bytes for the same records; returns their number."""
-    encode = msgspec.json.Encoder().encode
-    count = 0
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
-        for record in records:
-            out.write(encode(record) + b"\n")
-            count += 1
-            progress.advance()
-    return count
-
-
-def _toml(value: str | bool | int | list[str] | list[int]) -> str:
-    """A value in TOML, which is the same as in JSON except for one character."""
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode().replace("\x7f", "\\u007f")
-
-
 @contextmanager
 def _snapshot(store: Store) -> Iterator[Store]:
     """A snapshot of the store, independent of what is added to it in the meantime."""
@@ -348,20 +328,3 @@ def _snapshot(store: Store) -> Iterator[Store]:
         yield store
     finally:
         store.db.execute("ROLLBACK")
-
-
-@contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder next to `folder`; it is renamed to `folder` at the end, or removed if something fails."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-            # Only the user can read the temporary folder; a folder inside it has the usual permissions.
-            building = Path(scratch) / folder.name
-            building.mkdir()
-            yield building
-            if folder.exists():
-                folder.rmdir()
-            building.rename(folder)
-    except OSError as error:
-        raise CitewellError(f"cannot write {folder}: {error.strerror or error}; choose another folder") from None

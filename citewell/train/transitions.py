@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,8 @@ def _choose_threshold(dev_parts: dict[str, list[LabelledSentence]], recall: floa
     labels = {name: np.array([each.transition for each in part], bool) for name, part in dev_parts.items()}
     # Each set counts the same, whatever its size.
     threshold = float(np.mean([np.quantile(scores[name][labels[name]], 1 - recall) for name in dev_parts]))
-    write_json(out / THRESHOLD, {"score": round(threshold, 4)})
+    threshold = floor(threshold * 1e4) / 1e4
+    write_json(out / THRESHOLD, {"score": threshold})
     return {name: figures(labels[name], scores[name], threshold) for name in dev_parts}
 
 

@@ -41,8 +41,8 @@ def test_it_tells_first_sentences_from_others(tmp_path: Path) -> None:
     assert json.loads(done.output)["dev"]["small"]["AP"] == 1.0
     assert Transitions(out).are_transitions([TOPIC, DETAIL]).tolist() == [True, False]
     card = json.loads((out / "card.json").read_text())
-    # 54 paragraphs of the three train years, with two sentences each after the first.
-    assert card["sets"]["small"] == {"first sentences": 54, "sentences": 162, "transition": 36}
+    # 54 paragraphs of the three train years, with one sentence each after the first.
+    assert card["sets"]["small"] == {"first sentences": 54, "sentences": 108, "transition": 36}
     CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "again")], catch_exceptions=False)
     assert (tmp_path / "again" / "words.npz").read_bytes() == (out / "words.npz").read_bytes()
 
