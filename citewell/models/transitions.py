@@ -117,8 +117,9 @@ class Transitions:
 
     def are_transitions(self, sentences: Sequence[str]) -> Mask:
         """Whether each sentence is a transition sentence: it follows the rules, and its score reaches the threshold."""
-        selected: Mask = self.scores(sentences) >= self.threshold
-        return selected & np.array([follows_rules(sentence) for sentence in sentences], bool)
+        allowed = np.array([follows_rules(sentence) for sentence in sentences], bool)
+        selected: Mask = (self.scores(sentences) >= self.threshold) & allowed
+        return selected
 
 
 def load(name: str = NAME) -> Transitions:
