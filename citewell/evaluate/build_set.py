@@ -251,7 +251,11 @@ def _write_set(
     for file, count in (("contexts", contexts), ("paragraphs", paragraphs)):
         if not count:
             (folder / f"{file}.jsonl.gz").unlink()
-    cut = {"sections": rules.sections, "min_cited": rules.min_cited, "transitions": rules.transitions}
+    cut: dict[str, str | bool | int] = {
+        "sections": rules.sections,
+        "min_cited": rules.min_cited,
+        "transitions": rules.transitions,
+    }
     lines: dict[str, str | bool | int | list[str] | list[int]] = {
         "name": name,
         "about": about,
