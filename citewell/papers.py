@@ -66,6 +66,8 @@ class Sentence:
 
     text: str
     section: str = ""
+    paragraph: int = 0
+    """The number of its paragraph in the full text, counted from 1; 0 where the source has no paragraphs."""
 
 
 @dataclass(slots=True)

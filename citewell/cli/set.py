@@ -40,6 +40,22 @@ def command() -> None:
     metavar="N",
     help="Recommend only papers that are cited at least N times by papers of the training years.",
 )
+@click.option(
+    "--paragraph-sections",
+    type=click.Choice(["related-work", "all"]),
+    default="related-work",
+    show_default=True,
+    help="Cut paragraph queries from these sections of full texts.",
+)
+@click.option(
+    "--min-cited",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="A paragraph query cites at least N papers of the set.",
+)
+@click.option("--any-first-sentence", is_flag=True, help="Also cut paragraphs that do not begin with a transition sentence.")
 @json_option
 def make(
     folder: Path,
@@ -49,6 +65,9 @@ def make(
     without: tuple[Path, ...],
     citing_only: bool,
     min_citations: int | None,
+    paragraph_sections: str,
+    min_cited: int,
+    any_first_sentence: bool,
     as_json: bool,
 ) -> None:
     """Make a data set from a library that has citations.
@@ -60,15 +79,21 @@ def make(
     HybridCite: papers below the minimum are left out with their contexts, and so are citations of them. Later papers that
     cite one above it stay, as queries.
 
+    From papers with full text whose source has paragraphs (JATS, S2ORC) queries of the paragraph task are cut: paragraphs of
+    related work whose first sentence introduces a topic (a classifier decides) and does not cite, with the papers that the
+    rest cites.
+
     \b
         citewell set make my-set --library my-papers --name my-set
         citewell set make train --library big --name train --without data/cs --without data/elife
     """
     from citewell.cli.progress import TerminalProgress
     from citewell.evaluate.build_set import make
+    from citewell.evaluate.paragraph_tasks import ParagraphRules
 
+    rules = ParagraphRules(paragraph_sections, min_cited, not any_first_sentence)
     with library, TerminalProgress() as progress:
-        made = make(library, folder, name, about, without, citing_only, progress, min_citations or 0)
+        made = make(library, folder, name, about, without, citing_only, progress, min_citations or 0, rules)
     for path, count in made.problems.items():
         print(f"citewell: {count:,} lines of {path} could not be read; papers on them may be in the new set", file=sys.stderr)
     if as_json:
@@ -153,6 +178,7 @@ def _print_statistics(figures: Statistics) -> None:
             f"title {figures.title_words:,.1f}, abstract {figures.abstract_words:,.1f}, both {figures.document_words:,.1f}",
         ),
         ("contexts", f"{figures.contexts:,}" + (f", {figures.context_words:,.1f} words each" if figures.contexts else "")),
+        ("paragraphs", f"{figures.paragraphs:,}"),
     ):
         click.echo(f"{label:>10}  {value}")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))

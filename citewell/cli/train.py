@@ -13,7 +13,15 @@ from citewell.errors import CitewellError
 from citewell.library.library import Library
 
 if TYPE_CHECKING:
-    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, PackRecipe, WordsRecipe
+    from citewell.train.recipe import (
+        ClaimsRecipe,
+        EvidenceRecipe,
+        LibraryRecipe,
+        LtrRecipe,
+        PackRecipe,
+        TransitionsRecipe,
+        WordsRecipe,
+    )
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -86,9 +94,9 @@ def command(
     A model of a library (lda, doc2vec, paper2vec, hyperdoc2vec and others) learns from its papers, citations and contexts. It
     is saved in the library's folder. Papers added later have no vector until you train again.
 
-    A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, ltr, claims and others) learns from their train
-    years, ltr from the queries of their dev years. It is written to --out and serves any library; put the folder into
-    $CITEWELL_MODELS.
+    A model of data sets (encoder, static, cross-encoder, jpdrmm, semiser, ltr, claims, transitions and others) learns from
+    their train years, ltr from the queries of their dev years. It is written to --out and serves any library; put the folder
+    into $CITEWELL_MODELS.
 
     With --judgements or --feedback, ltr learns from what people said about suggestions from --library: it goes on from the
     trained model, and writes the new one only if that ranks held-out judged queries better.
@@ -103,7 +111,15 @@ def command(
         citewell train ltr --set my-set --out models/ltr
         citewell train ltr --feedback --judgements study.jsonl --library my-papers --out models/ltr
     """
-    from citewell.train.recipe import ClaimsRecipe, EvidenceRecipe, LibraryRecipe, LtrRecipe, WordsRecipe, load_recipe
+    from citewell.train.recipe import (
+        ClaimsRecipe,
+        EvidenceRecipe,
+        LibraryRecipe,
+        LtrRecipe,
+        TransitionsRecipe,
+        WordsRecipe,
+        load_recipe,
+    )
 
     chosen = load_recipe(recipe)
     options = {"--set": sets, "--out": out, "--pack": pack, "--pack-only": pack_only, "--encoder": encoder, "--device": device}
@@ -115,7 +131,7 @@ def command(
     if isinstance(chosen, LibraryRecipe):
         _refuse(options, f"the recipe {recipe!r} learns from a library")
         _train_on_library(chosen, library, as_json)
-    elif isinstance(chosen, LtrRecipe | ClaimsRecipe | WordsRecipe):
+    elif isinstance(chosen, LtrRecipe | ClaimsRecipe | TransitionsRecipe | WordsRecipe):
         _refuse(
             {name: options[name] for name in options if name not in ("--set", "--out")}, f"the recipe {recipe!r} needs no pack"
         )
@@ -126,6 +142,8 @@ def command(
             _train_ltr(chosen, sets, _required(out), as_json)
         elif isinstance(chosen, WordsRecipe):
             _train_words(chosen, sets, _required(out), as_json)
+        elif isinstance(chosen, TransitionsRecipe):
+            _train_transitions(chosen, sets, _required(out), as_json)
         else:
             _train_claims(chosen, sets, _required(out), as_json)
     elif isinstance(chosen, EvidenceRecipe):
@@ -304,6 +322,15 @@ def _train_words(recipe: WordsRecipe, sets: tuple[Path, ...], out: Path, as_json
 def _train_claims(recipe: ClaimsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
     from citewell.cli.progress import TerminalProgress
     from citewell.train.claims import train
+
+    with TerminalProgress() as bar:
+        about = train(recipe, sets, out, bar)
+    _print_dev(about, as_json)
+
+
+def _train_transitions(recipe: TransitionsRecipe, sets: tuple[Path, ...], out: Path, as_json: bool) -> None:
+    from citewell.cli.progress import TerminalProgress
+    from citewell.train.transitions import train
 
     with TerminalProgress() as bar:
         about = train(recipe, sets, out, bar)

@@ -19,7 +19,8 @@ from typing import Any
 from citewell.errors import CitewellError
 from citewell.evaluate.bioasq_snippets import OFFSETS, TEXT, Span, locate
 from citewell.evaluate.bioasq_training import TrainingFile, TrainingQuestion, read_training
-from citewell.evaluate.build_set import checked, new_folder, paper_record, toml_value, write_lines
+from citewell.evaluate.build_set import checked, paper_record
+from citewell.evaluate.set_files import new_folder, toml, write_lines
 from citewell.evaluate.strict import has_only_title
 from citewell.identifiers import recognise
 from citewell.papers import Paper, Sentence
@@ -95,7 +96,7 @@ def make(
                 " use PubMed files or a library that have them (citewell fetch gets them by their PubMed ids)"
             )
         head: dict[str, str | list[str]] = {"name": choices.name, "about": choices.about, "tasks": ["evidence"]}
-        (building / "set.toml").write_text("".join(f"{key} = {toml_value(value)}\n" for key, value in head.items()), "utf-8")
+        (building / "set.toml").write_text("".join(f"{key} = {toml(value)}\n" for key, value in head.items()), "utf-8")
     made.relevant_papers = len(known)
     made.left_out = {reason: number for reason, number in counts.items() if number}
     return made

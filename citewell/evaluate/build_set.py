@@ -6,10 +6,7 @@ written one by one, so memory depends on the number of papers and not on the len
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,14 +14,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from citewell.errors import CitewellError
 from citewell.evaluate.overlap import Titles
+from citewell.evaluate.paragraph_tasks import DEFAULT_RULES, ParagraphRules, ParagraphsLeftOut, paragraph_lines
+from citewell.evaluate.set_files import new_folder, toml, write_lines
 from citewell.evaluate.sets import DataSet
 from citewell.evaluate.statistics import Statistics, statistics, write
-from citewell.export.jsonl import json_names
+from citewell.export.jsonl import json_names, json_sentence
 from citewell.library.library import Library
 from citewell.library.store.store import Store
 from citewell.papers import Paper, Sentence
@@ -42,7 +40,7 @@ _BATCH = 1000
 
 
 @dataclass
-class LeftOut:
+class LeftOut(ParagraphsLeftOut):
     """How much of the library is not in the set, by reason."""
 
     papers_without_year: int = 0
@@ -107,10 +105,12 @@ def make(
     citing_only: bool = False,
     progress: Progress = SILENT,
     min_citations: int = 0,
+    rules: ParagraphRules = DEFAULT_RULES,
 ) -> BuiltSet:
     """Make a set from `library` in the new folder `folder`, without the papers of the sets `without`.
 
-    With `min_citations`, only papers that were cited so often until the end of the training years can be recommended.
+    With `min_citations`, only papers that were cited so often until the end of the training years can be recommended. `rules`
+    say which paragraphs of full texts become queries.
     """
     folder = checked(folder, name)
     others = [DataSet.open(path) for path in without]
@@ -127,7 +127,7 @@ def make(
         if min_citations:
             graph = often_cited(graph, years, min_citations, left_out)
         with new_folder(folder) as building:
-            _write_set(store, graph, years, building, name, about, left_out, progress, min_citations)
+            _write_set(store, graph, years, building, name, about, left_out, progress, min_citations, rules)
             figures = statistics(building)
             write(figures, building / "statistics.json")
     problems = {other.folder / file: count for other in others for file, count in other.problems.items()}
@@ -240,6 +240,7 @@ def _write_set(
     left_out: LeftOut,
     progress: Progress,
     min_citations: int,
+    rules: ParagraphRules,
 ) -> None:
     names = _names(store, graph.papers, naming_of(name))
     all_contexts = store.counts()["contexts"]
@@ -247,20 +248,31 @@ def _write_set(
     write_lines(folder / "papers.jsonl.gz", _papers(store, graph, names), progress)
     progress.start("writing contexts", all_contexts, "contexts")
     contexts = write_lines(folder / "contexts.jsonl.gz", _contexts(store, graph, names), progress)
-    progress.finish()
     left_out.contexts = all_contexts - contexts
-    if not contexts:
-        (folder / "contexts.jsonl.gz").unlink()
-    lines: dict[str, str | int | list[str] | list[int]] = {
+    citing = np.unique(graph.citing).tolist()
+    progress.start("cutting paragraphs", None, "paragraphs")
+    queries = paragraph_lines(store, citing, graph.cited_by, names, rules, left_out)
+    paragraphs = write_lines(folder / "paragraphs.jsonl.gz", queries, progress)
+    progress.finish()
+    for file, count in (("contexts", contexts), ("paragraphs", paragraphs)):
+        if not count:
+            (folder / f"{file}.jsonl.gz").unlink()
+    cut: dict[str, str | bool | int] = {
+        "sections": rules.sections,
+        "min_cited": rules.min_cited,
+        "transitions": rules.transitions,
+    }
+    lines: dict[str, str | bool | int | list[str] | list[int]] = {
         "name": name,
         "about": about,
-        "tasks": ["global", "local"] if contexts else ["global"],
+        "tasks": ["global", *(["local"] if contexts else []), *(["paragraph"] if paragraphs else [])],
         "train_until": years.train_until,
         "dev": years.dev,
         "test": years.test,
         **({"min_citations": min_citations} if min_citations else {}),
+        **({f"paragraph_{rule}": value for rule, value in cut.items()} if paragraphs else {}),
     }
-    (folder / "set.toml").write_text("".join(f"{key} = {toml_value(value)}\n" for key, value in lines.items()), "utf-8")
+    (folder / "set.toml").write_text("".join(f"{key} = {toml(value)}\n" for key, value in lines.items()), "utf-8")
 
 
 def _names(store: Store, papers: PaperNumbers, naming: Naming) -> dict[int, str]:
@@ -299,7 +311,7 @@ def paper_record(paper: Paper, name: str, references: list[str], sentences: list
         "doi": next((each.removeprefix("doi:") for each in paper.ids if each.startswith("doi:")), ""),
         "date": paper.date,
         "keywords": paper.keywords,
-        "sentences": [{"text": each.text, "section": each.section} if each.section else each.text for each in sentences],
+        "sentences": [json_sentence(each) for each in sentences],
     }
     return record | {key: value for key, value in more.items() if value}
 
@@ -319,23 +331,6 @@ def _contexts(store: Store, graph: Graph, names: dict[int, str]) -> Iterator[dic
             count += 1
 
 
-def write_lines(path: Path, records: Iterable[dict[str, Any]], progress: Progress) -> int:
-    """Write JSON lines, always the same bytes for the same records; returns their number."""
-    encode = msgspec.json.Encoder().encode
-    count = 0
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
-        for record in records:
-            out.write(encode(record) + b"\n")
-            count += 1
-            progress.advance()
-    return count
-
-
-def toml_value(value: str | int | list[str] | list[int]) -> str:
-    """A value in TOML, which is the same as in JSON except for one character."""
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode().replace("\x7f", "\\u007f")
-
-
 @contextmanager
 def _snapshot(store: Store) -> Iterator[Store]:
     """A snapshot of the store, independent of what is added to it in the meantime."""
@@ -344,20 +339,3 @@ def _snapshot(store: Store) -> Iterator[Store]:
         yield store
     finally:
         store.db.execute("ROLLBACK")
-
-
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """A temporary folder next to `folder`; it is renamed to `folder` at the end, or removed if something fails."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
-            # Only the user can read the temporary folder; a folder inside it has the usual permissions.
-            building = Path(scratch) / folder.name
-            building.mkdir()
-            yield building
-            if folder.exists():
-                folder.rmdir()
-            building.rename(folder)
-    except OSError as error:
-        raise CitewellError(f"cannot write {folder}: {error.strerror or error}; choose another folder") from None

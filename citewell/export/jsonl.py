@@ -38,7 +38,7 @@ def _paper(paper: Paper) -> dict[str, Any]:
         "ids": paper.ids,
         "date": paper.date,
         "keywords": paper.keywords,
-        "sentences": [_sentence(each) for each in paper.sentences],
+        "sentences": [json_sentence(each) for each in paper.sentences],
         "extra": paper.extra,
         "people": {role: json_names(names) for role, names in paper.people.items()},
     }
@@ -64,8 +64,11 @@ def _reference(reference: Reference) -> str | dict[str, Any]:
     return {name: value for name, value in known.items() if value}
 
 
-def _sentence(sentence: Sentence) -> str | dict[str, str]:
-    return {"text": sentence.text, "section": sentence.section} if sentence.section else sentence.text
+def json_sentence(sentence: Sentence) -> str | dict[str, str | int]:
+    """Only the text if the source has neither sections nor paragraphs."""
+    more: dict[str, str | int] = {"section": sentence.section, "paragraph": sentence.paragraph}
+    known = {name: value for name, value in more.items() if value}
+    return {"text": sentence.text, **known} if known else sentence.text
 
 
 def _context(context: Context, paper: Paper) -> dict[str, Any]:

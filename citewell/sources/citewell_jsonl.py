@@ -150,7 +150,9 @@ def _listed_ids(value: object, naming: Naming) -> list[str]:
 def _sentence(value: object) -> Sentence:
     """One sentence; an empty one stays because other records refer to sentences by number."""
     if isinstance(value, dict):
-        return Sentence(lines(value.get("text")), lines(value.get("section")))
+        paragraph = value.get("paragraph")
+        number = paragraph if type(paragraph) is int and 0 < paragraph < 1 << 31 else 0
+        return Sentence(lines(value.get("text")), lines(value.get("section")), number)
     return Sentence(lines(value))
 
 

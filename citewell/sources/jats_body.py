@@ -68,11 +68,11 @@ def full_text(body: _Element, cited: list[Cited]) -> tuple[list[Sentence], list[
     sentences: list[Sentence] = []
     contexts: list[Context] = []
     number = 0
-    for paragraph, section in _paragraphs(body):
+    for position, (paragraph, section) in enumerate(_paragraphs(body), 1):
         words, spans = _marked(paragraph, positions, cited)
         if not words or words.startswith("DOI: http"):
             continue
-        sentences += [Sentence(sentence, section) for sentence in split_sentences(mask_citations(words, spans))]
+        sentences += [Sentence(sentence, section, position) for sentence in split_sentences(mask_citations(words, spans))]
         contexts += [context for context in citation_contexts(words, spans, section, first_id=number) if context.cited]
         number += len(spans)
     return sentences, contexts

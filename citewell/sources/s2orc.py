@@ -91,10 +91,11 @@ def _add_paragraphs(paper: Paper, paragraphs: Iterable[Paragraph], entries: dict
     known = {key: each for key, each in entries.items() if each.ids or each.title}
     paper.references += known.values()
     marks = 0
-    for paragraph in paragraphs:
+    for position, paragraph in enumerate(paragraphs, 1):
         spans = _merged(paragraph, known)
         section = paragraph.section
-        paper.sentences += [Sentence(each, section) for each in split_sentences(text(mask_citations(paragraph.text, spans)))]
+        sentences = split_sentences(text(mask_citations(paragraph.text, spans)))
+        paper.sentences += [Sentence(each, section, position) for each in sentences]
         for context in citation_contexts(paragraph.text, spans, section, marks):
             if context.cited:
                 context.text = text(context.text)

@@ -38,6 +38,7 @@ from citewell.models.claims import (
 from citewell.models.trees import Trees
 from citewell.progress import SILENT, Progress
 from citewell.text.citation_removal import remove_citations
+from citewell.train import logistic
 from citewell.train.card import CARD, LICENCE, write_json
 from citewell.train.recipe import ClaimsRecipe
 from citewell.types import Float64Array, IntArray, Mask
@@ -129,12 +130,8 @@ def _count(paragraphs: Sequence[LabelledBlock]) -> dict[str, int]:
 
 
 def _term_matrix(sentences: Sequence[Sequence[str]], kinds: Sequence[str], size: int) -> Any:
-    from scipy.sparse import csr_matrix
-
     at = [buckets(sentence, kind, size) for each, kind in zip(sentences, kinds, strict=True) for sentence in each]
-    counts = np.array([len(each) for each in at])
-    values = np.repeat(1 / np.sqrt(np.maximum(1, counts)), counts).astype(np.float32)
-    return csr_matrix((values, np.concatenate(at), np.concatenate([[0], np.cumsum(counts)])), shape=(len(at), size))
+    return logistic.term_matrix(at, size)
 
 
 def _cross_fit(train_data: LabelledSentences, recipe: ClaimsRecipe, progress: Progress) -> Float64Array:
@@ -150,21 +147,7 @@ def _cross_fit(train_data: LabelledSentences, recipe: ClaimsRecipe, progress: Pr
 
 def _fit_logistic(data: LabelledSentences, chosen: Mask, recipe: ClaimsRecipe) -> tuple[Float64Array, float]:
     """Weights and bias of a logistic regression on the chosen sentences."""
-    from scipy.optimize import minimize
-
-    rows, cites = data.term_matrix[chosen], data.cites[chosen]
-    transposed = rows.T.tocsr()
-
-    def loss(values: Float64Array) -> tuple[float, Float64Array]:
-        weights, bias = values[:-1], values[-1]
-        sums = rows @ weights.astype(np.float32) + bias
-        errors = (1 / (1 + np.exp(-sums)) - cites) / max(1, len(cites))
-        cost = float(np.mean(np.logaddexp(0, sums) - cites * sums) + recipe.decay / 2 * weights @ weights)
-        return cost, np.append(transposed @ errors.astype(np.float32) + recipe.decay * weights, errors.sum())
-
-    start = np.zeros(rows.shape[1] + 1)
-    solution = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": recipe.steps, "maxcor": 6}).x
-    return solution[:-1], float(solution[-1])
+    return logistic.fit(data.term_matrix[chosen], data.cites[chosen], recipe.decay, recipe.steps)
 
 
 def _fit_trees(

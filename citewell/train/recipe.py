@@ -147,6 +147,27 @@ class ClaimsRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
+class TransitionsRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How to train the model of transition sentences on the paragraphs of sets."""
+
+    about: str
+    kind: str
+    buckets: int
+    """Size of the hashed table of word weights."""
+    decay: float
+    """L2 regularisation."""
+    steps: int
+    """The maximum number of L-BFGS steps."""
+    within: int
+    """How many sentences from within each paragraph are used."""
+    factor: int
+    """A set gives at most this many times the paragraphs of the smallest set."""
+    recall: float
+    """The share of the first sentences of the dev years with the label that reach the threshold."""
+    seed: int
+    name: str = ""
+
+
 class WordHyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to train word vectors with skip-gram."""
 
@@ -245,9 +266,10 @@ class EvidenceRecipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = ""
 
 
-Recipe = LibraryRecipe | PackRecipe | EvidenceRecipe | LtrRecipe | ClaimsRecipe | WordsRecipe
+SetRecipe = PackRecipe | EvidenceRecipe | LtrRecipe | ClaimsRecipe | TransitionsRecipe | WordsRecipe
+Recipe = LibraryRecipe | SetRecipe
 
-_SHAPES: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[LtrRecipe] | type[ClaimsRecipe] | type[WordsRecipe]] = {
+_SHAPES: dict[str, type[SetRecipe]] = {
     "encoder": PackRecipe,
     "static": PackRecipe,
     "cross-encoder": PackRecipe,
@@ -258,6 +280,7 @@ _SHAPES: dict[str, type[PackRecipe] | type[EvidenceRecipe] | type[LtrRecipe] | t
     "semiser": EvidenceRecipe,
     "ltr": LtrRecipe,
     "claims": ClaimsRecipe,
+    "transitions": TransitionsRecipe,
     "words": WordsRecipe,
 }
 _RENAMED = {"fusion": "ltr"}

@@ -127,15 +127,16 @@ references = st.builds(
     Reference, ids.map(lambda listed: listed[:2]), lines, st.none() | st.integers(1000, 2100), st.lists(some_lines, max_size=2)
 ).filter(lambda each: bool(each.ids or each.title))
 blocks = st.text(ALPHABET + "\n\t\r<>", max_size=30)
+some_sentences = st.builds(Sentence, blocks, blocks, st.integers(0, 99))
 
 
 @quick
-@given(some_papers(), st.lists(references, max_size=4), st.lists(st.tuples(blocks, blocks), max_size=4), blocks)
-def test_json_lines_are_lossless(paper: Paper, cited: list[Reference], sentences: list[tuple[str, str]], abstract: str) -> None:
+@given(some_papers(), st.lists(references, max_size=4), st.lists(some_sentences, max_size=4), blocks)
+def test_json_lines_are_lossless(paper: Paper, cited: list[Reference], sentences: list[Sentence], abstract: str) -> None:
     paper.ids = paper.ids or ["cs:1"]
     paper.id = paper.ids[0] if len(paper.ids) > 1 else "one"
     paper.references = cited
-    paper.sentences = [Sentence(*each) for each in sentences]
+    paper.sentences = sentences
     paper.abstract = abstract
     paper.contexts = [Context(f"as in TARGETCIT {n}", [each], section="s", id=str(n)) for n, each in enumerate(cited)]
     again, *contexts = read_back(exported([paper], "jsonl"), "jsonl")

@@ -72,9 +72,9 @@ def test_s2orc_parses_of_2020() -> None:
     assert paper.ids == ["corpus:123"]
     assert paper.references == [EARLIER, other]
     assert paper.sentences == [
-        Sentence("Things exist OTHERCIT .", "Introduction"),
-        Sentence("They were seen before OTHERCIT .", "Introduction"),
-        Sentence("We see them too OTHERCIT .", "Introduction"),
+        Sentence("Things exist OTHERCIT .", "Introduction", 1),
+        Sentence("They were seen before OTHERCIT .", "Introduction", 1),
+        Sentence("We see them too OTHERCIT .", "Introduction", 1),
     ]
     assert paper.contexts == [
         Context("Things exist TARGETCIT . They were seen before OTHERCIT .", [EARLIER, other], section="Introduction", id="0"),

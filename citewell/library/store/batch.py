@@ -154,9 +154,9 @@ class Batch:
             ((key, self.current(num)) for names in (self.new_keys.items(), self.names) for key, num in names),
         )
         db.executemany(
-            "INSERT OR IGNORE INTO sentences VALUES (?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO sentences (paper, position, section, text, paragraph) VALUES (?, ?, ?, ?, ?)",
             (
-                (num, at, s.section, s.text)
+                (num, at, s.section, s.text, s.paragraph)
                 for num, sentences in writes.sentences.items()
                 for at, s in enumerate(sentences, self.rows[num].sentences - len(sentences))
             ),

@@ -22,7 +22,7 @@ from citewell.hashing import hash64
 from citewell.library.store import rows, statements
 from citewell.library.store.batch import CITED, CITED_BY, CITES, CITING, OWN
 from citewell.library.store.statements import Statement
-from citewell.papers import Paper
+from citewell.papers import Paper, Sentence
 
 _encoder = msgspec.json.Encoder()
 
@@ -48,7 +48,7 @@ def of_record(paper: Paper) -> Given:
         return NOTHING
     return Given(
         hash64(_encoder.encode(paper.references).decode()) if paper.references else 0,
-        hash64(*(sentence.text for sentence in paper.sentences)) if paper.sentences else 0,
+        _sentences_hash(paper.sentences) if paper.sentences else 0,
         frozenset(_context_hash(context.id, context.text) for context in paper.contexts),
     )
 
@@ -119,6 +119,12 @@ def _forget_references(db: sqlite3.Connection, citing: int, dirty: dict[int, int
         "DELETE FROM waiting WHERE citing = ? AND reference NOT IN (SELECT reference FROM targets WHERE citing = ?)",
         (citing, citing),
     )
+
+
+def _sentences_hash(sentences: list[Sentence]) -> int:
+    """The hash of sentences without paragraphs is that of their texts, as in libraries that had no paragraphs."""
+    paragraphs = [",".join(str(each.paragraph) for each in sentences)] if any(each.paragraph for each in sentences) else []
+    return hash64(*(each.text for each in sentences), *paragraphs)
 
 
 def _context_hash(name: str, text: str) -> int:

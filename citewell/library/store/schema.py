@@ -90,6 +90,7 @@ CREATE TABLE sentences (
     position INTEGER NOT NULL,
     section TEXT NOT NULL,
     text TEXT NOT NULL,
+    paragraph INTEGER NOT NULL DEFAULT 0, -- of the full text, counted from 1; 0 where the source has none
     PRIMARY KEY (paper, position)
 ) WITHOUT ROWID;
 
@@ -168,12 +169,19 @@ def create(folder: Path) -> sqlite3.Connection:
         if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'given'").fetchone():
             _run(db, _GIVEN)
             db.execute("INSERT INTO given SELECT source, key, NULL FROM statements")
+        if not has_paragraphs(db):
+            db.execute("ALTER TABLE sentences ADD COLUMN paragraph INTEGER NOT NULL DEFAULT 0")
         db.execute("COMMIT")
         _verify(db, path)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def has_paragraphs(db: sqlite3.Connection) -> bool:
+    """Whether the store has the paragraphs of sentences; an older one gets the column when it is next opened for writing."""
+    return bool(db.execute("SELECT 1 FROM pragma_table_info('sentences') WHERE name = 'paragraph'").fetchone())
 
 
 def _run(db: sqlite3.Connection, script: str) -> None:

@@ -129,7 +129,7 @@ class Settling:
         sentences = self._batch.writes.sentences.pop(other.num, [])
         if not other.new:
             stored = self._batch.db.execute(
-                "SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (other.num,)
+                "SELECT text, section, paragraph FROM sentences WHERE paper = ? ORDER BY position", (other.num,)
             )
             sentences = [Sentence(*columns) for columns in stored] + sentences
             self._batch.mark_linked(other.num)

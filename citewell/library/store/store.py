@@ -35,6 +35,7 @@ class Store:
     def __init__(self, db: sqlite3.Connection, folder: Path) -> None:
         self.db = db
         self.folder = folder
+        self._has_paragraphs = schema.has_paragraphs(db)
 
     @classmethod
     def open(cls, folder: Path) -> Store:
@@ -107,8 +108,9 @@ class Store:
 
     def sentences(self, num: int) -> list[Sentence]:
         """The sentences of a paper that its sources gave."""
-        selected = self.db.execute("SELECT text, section FROM sentences WHERE paper = ? ORDER BY position", (num,))
-        return [Sentence(text, section) for text, section in selected]
+        columns = "text, section, paragraph" if self._has_paragraphs else "text, section"
+        selected = self.db.execute(f"SELECT {columns} FROM sentences WHERE paper = ? ORDER BY position", (num,))
+        return [Sentence(*row) for row in selected]
 
     def venue(self, name: str) -> npt.NDArray[np.int64]:
         """The numbers of the papers whose venue contains `name`."""
