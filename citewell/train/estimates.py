@@ -6,7 +6,6 @@ word, as measured once. Estimates are meant to tell minutes from hours and hours
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from functools import lru_cache
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from citewell.evaluate.sets import DataSet
+from citewell.threads import cores
 from citewell.train.recipe import EvidenceRecipe, LibraryRecipe, PackRecipe, WordsRecipe
 
 RECORD_SECONDS = {"lda": 0.0016, "doc2vec": 0.002, "paper2vec": 0.003, "hyperdoc2vec": 0.0006}
@@ -47,10 +47,10 @@ def weights_seconds(recipe: PackRecipe | EvidenceRecipe | WordsRecipe, sets: Seq
     words = RECORD_WORDS * sum(DataSet.open(folder).records(False) for folder in sets)
     if isinstance(recipe, PackRecipe):
         return _network_seconds(recipe, sets, base)
-    skip_gram = WORD_SECONDS * recipe.words.epochs * words / _cores()
+    skip_gram = WORD_SECONDS * recipe.words.epochs * words / cores()
     if isinstance(recipe, WordsRecipe):
         return skip_gram
-    return skip_gram + STEP_SECONDS.get(recipe.kind, 1.0) * recipe.numbers.get("steps", 1000) / _cores()
+    return skip_gram + STEP_SECONDS.get(recipe.kind, 1.0) * recipe.numbers.get("steps", 1000) / cores()
 
 
 def _network_seconds(recipe: PackRecipe, sets: Sequence[Path], base: Path | None) -> float:
@@ -97,7 +97,3 @@ def speed() -> float:
     for _ in range(rounds):
         matrix @ matrix
     return 2 * 1024**3 * rounds / (time.perf_counter() - started)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

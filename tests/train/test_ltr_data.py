@@ -195,7 +195,7 @@ def test_the_shipped_recipe_trains(recipe: Path, set_folder: Path, tmp_path: Pat
     shipped = load_recipe("ltr")
     assert isinstance(shipped, LtrRecipe)
     text = text.replace(f'"{shipped.pipeline}"', '"tiny-learned"').replace(f"= {shipped.sample}", "= 12")
-    recipe.write_text(text.replace(f"rounds = {shipped.trees['rounds']}", "rounds = 5") + "num_threads = 1\n")
+    recipe.write_text(text.replace(f"rounds = {shipped.trees['rounds']}", "rounds = 5\nnum_threads = 1"))
     assert set(run(recipe, set_folder, tmp_path / "out")["tasks"]) == {"global", "local"}
 
 

@@ -7,8 +7,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
-from platformdirs import user_data_path
-
 _WEIGHT_FILES = (".onnx", ".data", ".onnx_data", ".npz", ".json", ".safetensors", ".bin", ".txt")
 POOLING = Path("1_Pooling") / "config.json"
 """The file that sentence-transformers writes next to a model."""
@@ -18,13 +16,21 @@ _SAMPLES, _SAMPLE = 16, 4096
 
 def model_folders() -> list[Path]:
     """The folders that are searched for models: those of ``$CITEWELL_MODELS``, then the user's; new models go to the first."""
+    from platformdirs import user_data_path  # machines that only train do not have it
+
     named = os.environ.get("CITEWELL_MODELS", "").split(os.pathsep)
     return [*(Path(each) for each in named if each), user_data_path("citewell", appauthor=False) / "models"]
 
 
 def folder(name: str) -> Path:
     """The folder of a model: the first one in `model_folders`, otherwise the one that ships."""
-    return next((models / name for models in model_folders() if (models / name).is_dir()), Path(__file__).parent / name)
+    shipped = Path(__file__).parent / name
+    return next((models / name for models in model_folders() if _is_readable_folder(models / name)), shipped)
+
+
+def _is_readable_folder(path: Path) -> bool:
+    """False, not an error, where the data folder is that of another user."""
+    return os.access(path, os.R_OK | os.X_OK) and path.is_dir()
 
 
 def fingerprint(name: str) -> str:
