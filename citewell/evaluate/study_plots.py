@@ -163,12 +163,12 @@ def _curves(axes: Axes, result: Result, kind: str, factor: float) -> None:
     numbers = [_number(label) for label in labels]
     numeric = kind == "lines" and not any(map(math.isnan, numbers))
     x = np.array(numbers) if numeric else np.arange(len(labels), dtype=float)
-    of_figures = [
-        place
-        for place in range(1, len(result.columns))
-        if not any(isinstance(row[place], str) for row in result.rows)
-        and not (factor != 1 and all(isinstance(row[place], int) for row in result.rows))
+    of_numbers = [
+        place for place in range(1, len(result.columns)) if not any(isinstance(row[place], str) for row in result.rows)
     ]
+    # Next to fractions, whole numbers are counts, which are on another scale.
+    of_counts = [place for place in of_numbers if all(isinstance(row[place], int) for row in result.rows)]
+    of_figures = of_numbers if of_counts == of_numbers and factor == 1 else [at for at in of_numbers if at not in of_counts]
     width = 0.8 / max(1, len(of_figures))
     for at, place in enumerate(of_figures):
         y = np.array([factor * float(row[place]) for row in result.rows])

@@ -163,3 +163,19 @@ def test_a_heat_map_is_the_same_when_drawn_again(tmp_path: Path) -> None:
         for name in ("one", "other")
     )
     assert one == other
+
+
+def test_counts_are_not_drawn_next_to_fractions() -> None:
+    from matplotlib.figure import Figure
+
+    from citewell.evaluate.analyses.contract import Result
+    from citewell.evaluate.study_plots import _curves
+
+    def drawn(rows: list[list[str | float]], factor: float = 1.0) -> list[str]:
+        axes = Figure().subplots()
+        _curves(axes, Result(["years", "mean rank", "papers"], rows), "lines", factor)
+        return [str(line.get_label()) for line in axes.lines]
+
+    assert drawn([["1", 12.5, 40], ["2", 30.0, 7]]) == ["mean rank"]
+    assert drawn([["1", 12, 40], ["2", 30, 7]]) == ["mean rank", "papers"], "counts alone are drawn"
+    assert drawn([["1", 0.5, 40]], factor=100.0) == ["mean rank"]
