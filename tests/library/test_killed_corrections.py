@@ -49,7 +49,7 @@ def test_an_add_that_is_killed_is_completed_by_the_next(tmp_path: Path) -> None:
     for _ in range(KILLS):
         for file in files:
             edited(file, choose)
-        command = [sys.executable, "-c", DRIVER, str(choose.uniform(0, 0.5)), str(library.folder), *map(str, files)]
+        command = [sys.executable, "-c", DRIVER, str(choose.uniform(0, 0.35)), str(library.folder), *map(str, files)]
         killed += subprocess.run(command).returncode == -signal.SIGKILL
         library.reload()
     assert killed > KILLS // 2

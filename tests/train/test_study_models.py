@@ -16,6 +16,9 @@ from citewell.train import quick
 from citewell.train.recipe import load_recipe, recipes
 from citewell.train.study_models import Lacking, lacking, recipe_of, train_lacking
 
+pytest.importorskip("torch")
+pytest.importorskip("gensim")
+
 
 def run(study: str, folder: Path, *options: str) -> Result:
     return CliRunner().invoke(command, [study, str(folder), "--sample", "10", "--json", *options], catch_exceptions=False)
