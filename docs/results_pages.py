@@ -151,12 +151,12 @@ def rows(stored: Stored, name: str, task: Task) -> list[str]:
 
 
 def _strongest(stored: Stored, name: str, task: Task, starts: tuple[str, ...]) -> str | None:
-    """The system of a study that is best in the first measure, as a mean over the sets."""
+    """The system of a study that is best in the first measure, as a mean over the sets; further seeds of one do not count."""
     totals: dict[str, list[float]] = {}
     for dataset in task.sets:
         tables = (stored.get(f"{dataset} · {name}{source}", {}) for source in SOURCES)
         for system in {system for table in tables for system in table.get("pipelines", ())}:
-            if system.startswith(starts) and system != "hybrid-rrf":
+            if system.startswith(starts) and system != "hybrid-rrf" and "-seed-" not in system:
                 totals.setdefault(system, []).append(_value(stored, _source(stored, dataset, name, system), task.measures[0]))
     complete = {system: sum(values) for system, values in totals.items() if len(values) == len(task.sets)}
     return max(complete, key=lambda system: (complete[system], system), default=None)
