@@ -91,7 +91,7 @@ def sampled(queries: list[JudgedQuery], size: int | None, seed: int) -> list[Jud
 
 
 def shortened(judged: JudgedQuery, characters: int) -> JudgedQuery:
-    """A query with at most so many characters of its context on either side of the citation."""
+    """A query whose context is cut to a number of characters on either side of the citation."""
     return replace(judged, query=replace(judged.query, context=cut_context(judged.query.context, characters)))
 
 

@@ -23,10 +23,11 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.models import weights
+from citewell.models.hashed_terms import load_terms
 from citewell.models.trees import Trees
 from citewell.text.citation_removal import has_integral_citation, remove_citations
 from citewell.text.sentences import split_sentences
-from citewell.types import Float64Array, Int8Array
+from citewell.types import Float64Array
 
 NAME = "claims"
 WORDS, TREES, THRESHOLDS = "words.npz", "trees.npz", "thresholds.json"
@@ -151,9 +152,7 @@ class Claims:
 
     @cached_property
     def _words(self) -> tuple[Float64Array, float]:
-        """The weight of each term, and the bias."""
-        with np.load(self._folder / WORDS, allow_pickle=False) as arrays:
-            return dequantise(arrays["codes"], float(arrays["scale"])), float(arrays["bias"])
+        return load_terms(self._folder / WORDS)
 
     @cached_property
     def _trees(self) -> Trees:
@@ -191,19 +190,6 @@ def word_sum(sentence: str, kind: str, weights: Float64Array, bias: float) -> fl
     """The linear score of a sentence: the sum of its term weights over the square root of their number, plus the bias."""
     at = buckets(sentence, kind, len(weights))
     return float(weights[at].sum() / np.sqrt(max(1, len(at))) + bias)
-
-
-def quantise(weights: Float64Array) -> tuple[Int8Array, float]:
-    """Weights in 8 bits on a square-root scale: most weights are small and get the finer steps."""
-    scale = float(np.abs(weights).max(initial=1e-9))
-    return np.round(np.sign(weights) * np.sqrt(np.abs(weights) / scale) * 127).astype(np.int8), scale
-
-
-def dequantise(codes: Int8Array, scale: float) -> Float64Array:
-    """The weights from their 8-bit codes."""
-    part = codes.astype(np.float64) / 127
-    weights: Float64Array = np.sign(part) * part**2 * scale
-    return weights
 
 
 def load(name: str = NAME) -> Claims:

@@ -53,7 +53,7 @@ class Encoder:
         return {}
 
     def encode(self, texts: Sequence[str], tokens: int = TOKENS) -> Float32Array:
-        """One vector per text, in the same order; of each at most so many tokens are read."""
+        """One vector per text, in the same order; each text is cut to `tokens`."""
         batch = self._tokenizer(tokens).encode_batch([text[:_CHARACTERS] for text in texts])
         return self._vectors([each.ids for each in batch])
 

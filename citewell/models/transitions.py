@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from citewell.errors import CitewellError
 from citewell.models import weights
-from citewell.models.claims import dequantise
+from citewell.models.hashed_terms import load_terms
 from citewell.text.citation_removal import remove_citations
 from citewell.types import Float64Array, Mask
 
@@ -99,9 +99,7 @@ class Transitions:
 
     @cached_property
     def _words(self) -> tuple[Float64Array, float]:
-        """The weight of each term, and the bias."""
-        with np.load(self._folder / WORDS, allow_pickle=False) as arrays:
-            return dequantise(arrays["codes"], float(arrays["scale"])), float(arrays["bias"])
+        return load_terms(self._folder / WORDS)
 
     @cached_property
     def threshold(self) -> float:

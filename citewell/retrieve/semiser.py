@@ -65,7 +65,7 @@ class Semiser(Retriever):
         return rank(papers[allowed], best[allowed].astype(np.float64), self.size)
 
     def _nearest(self, request: Request, query: Float32Array, papers: PaperNumbers) -> IntArray:
-        """The rows of the nearest sentences: enough for `size` papers that pass the filters, if there are so many."""
+        """The rows of the nearest sentences: enough for `size` papers that pass the filters, where that many exist."""
         most, count = VIEWS * len(papers), self.candidates
         while True:
             rows = request.collection.nearest_sentences(self.model, query, max(1, min(count, most)))

@@ -10,7 +10,7 @@ _LAST_SPACE = re.compile(r"\s\S*\Z")
 
 
 def cut_context(text: str, characters: int) -> str:
-    """At most so many characters on either side of the mark, whole words only; without a mark, the first ones of both sides."""
+    """At most `characters` on either side of the mark, whole words only; without a mark, the first ones of both sides."""
     before, mark, after = text.partition(TARGET_MARK)
     if not mark:
         return _first(text, 2 * characters)

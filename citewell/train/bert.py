@@ -116,7 +116,7 @@ class Bert(nn.Module):
     def _score_bias(self, tokens: int) -> Tensor:
         """What MPNet adds to the attention scores, by the distance of two tokens: heads, from, to.
 
-        It stays as it was pretrained: learning it would cost more than all of the attention.
+        It stays as it was pretrained: its gradient would be as large as all attention scores.
         """
         table = self.encoder["relative_attention_bias"].weight
         buckets = torch.from_numpy(distance_buckets(tokens, len(table))).to(table.device)

@@ -30,11 +30,10 @@ from citewell.models.claims import (
     WORDS,
     Claims,
     buckets,
-    dequantise,
     feature_table,
-    quantise,
     section_kind,
 )
+from citewell.models.hashed_terms import dequantise, quantise
 from citewell.models.trees import Trees
 from citewell.progress import SILENT, Progress
 from citewell.text.citation_removal import remove_citations

@@ -21,7 +21,7 @@ from citewell import __version__
 from citewell.errors import CitewellError
 from citewell.evaluate.sets import DataSet, FullParagraph
 from citewell.evaluate.transitions import LabelledSentence, figures, labelled_sentences, opening_paragraphs
-from citewell.models.claims import quantise
+from citewell.models.hashed_terms import quantise
 from citewell.models.transitions import THRESHOLD, WORDS, Transitions, buckets
 from citewell.progress import SILENT, Progress
 from citewell.train import logistic

@@ -1,4 +1,4 @@
-"""Takes over the judgements of copies of a study."""
+"""Adds the judgements of copies of a study."""
 
 from __future__ import annotations
 

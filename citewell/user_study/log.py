@@ -1,6 +1,6 @@
 """The file of judgements: a mark is on the disk before the server confirms it.
 
-Several servers, and `citewell study import`, may append to one file at the same time. Readers take over what others append.
+Several servers, and `citewell study import`, may append to one file at the same time. Readers see what others append.
 """
 
 from __future__ import annotations

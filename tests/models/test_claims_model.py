@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from citewell.errors import CitewellError
-from citewell.models.claims import SentenceBlock, dequantise, load, quantise, scorable, section_kind
+from citewell.models.claims import SentenceBlock, load, scorable, section_kind
+from citewell.models.hashed_terms import dequantise, quantise
 
 CLAIM = "Previous studies have shown that gulls are mistaken for boats in photographs."
 OURS = "We therefore plotted our counts against the hour of the day (Figure 2A)."
