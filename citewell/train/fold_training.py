@@ -7,6 +7,7 @@ input, so that it never outlives the process that started it.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -118,4 +119,8 @@ def main() -> None:
     training = FoldTraining(Path(sys.argv[1]))
     for line in sys.stdin:
         cell = json.loads(line)
-        print(json.dumps(training.run(cell["settings"], cell["fold"])), flush=True)
+        result = json.dumps(training.run(cell["settings"], cell["fold"]))
+        try:
+            print(result, flush=True)
+        except BrokenPipeError:
+            os._exit(1)  # whoever asked has been killed; an ordinary exit would print a traceback of its own
