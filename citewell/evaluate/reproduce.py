@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -163,12 +163,10 @@ def _quick(row: Row) -> dict[str, Any]:
     """Settings that let re-rankers and navigation read few papers."""
     chosen: dict[str, Any] = {}
     for stage in pipeline(row.pipeline, **row.settings).stages[1:]:
-        values = {each.name: getattr(stage, each.name) for each in fields(stage)}  # type: ignore[arg-type]
-        for name in ("depth", "total"):
-            if values.get(name, 0) > QUICK_DEPTH:
-                chosen[name] = QUICK_DEPTH
-        if isinstance(values.get("seeds"), tuple):
-            chosen["seeds"] = [min(each, QUICK_DEPTH) for each in values["seeds"]]
+        chosen |= {name: QUICK_DEPTH for name in ("depth", "total") if getattr(stage, name, 0) > QUICK_DEPTH}
+        seeds = getattr(stage, "seeds", None)
+        if isinstance(seeds, tuple):
+            chosen["seeds"] = [min(each, QUICK_DEPTH) for each in seeds]
     return {name: value for name, value in chosen.items() if name not in row.settings}
 
 
