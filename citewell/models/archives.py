@@ -1,7 +1,8 @@
 """Archives of trained models, for release outside the wheel: a manifest with checksums, then the files of each model.
 
-The same models give the same bytes: files are in order and have neither owner nor time. `unpack` verifies every checksum before
-a model appears in its folder, so a model is complete or absent.
+The same models give the same bytes: files are in order and have neither owner nor time. A file that several models have, such
+as a tokeniser or a table of words, is in the archive once. `unpack` verifies every checksum before a model appears in its folder,
+so a model is complete or absent.
 """
 
 from __future__ import annotations
@@ -62,11 +63,19 @@ def pack(folders: Sequence[Path], archive: Path) -> Manifest:
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         _add(tar, MANIFEST, io.BytesIO(msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"))
-        for name, model in models.items():
-            for file in model.files:
-                with (places[name] / file).open("rb") as content:
-                    _add(tar, f"{name}/{file}", content)
+        for name, file in (paths[0] for paths in _paths_by_content(manifest).values()):
+            with (places[name] / file).open("rb") as content:
+                _add(tar, f"{name}/{file}", content)
     return manifest
+
+
+def _paths_by_content(manifest: Manifest) -> dict[str, list[tuple[str, str]]]:
+    """Checksum to the places with that content, as model and file."""
+    paths: dict[str, list[tuple[str, str]]] = {}
+    for name, model in manifest.models.items():
+        for file, digest in model.files.items():
+            paths.setdefault(digest, []).append((name, file))
+    return paths
 
 
 def models_in(folder: Path) -> list[Path]:
@@ -116,23 +125,35 @@ def unpack(archive: Path, target: Path, replace: bool = False) -> list[Path]:
 
 def _extract(archive: Path, manifest: Manifest, folder: Path) -> None:
     """Write the files that the manifest lists, and compare their checksums."""
-    left = {f"{name}/{file}": digest for name, model in manifest.models.items() for file, digest in model.files.items()}
+    left = {f"{paths[0][0]}/{paths[0][1]}": (digest, paths) for digest, paths in _paths_by_content(manifest).items()}
     try:
         with tarfile.open(archive, "r:gz") as tar:
             for member in tar:
                 content = tar.extractfile(member) if member.name in left else None
                 if content is None:
                     continue
-                path = folder / member.name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("wb") as file:
+                digest, paths = left.pop(member.name)
+                first, *others = (folder / name / file for name, file in paths)
+                first.parent.mkdir(parents=True, exist_ok=True)
+                with first.open("wb") as file:
                     shutil.copyfileobj(content, file, _CHUNK)
-                if _sha256(path) != left.pop(member.name):
+                if _sha256(first) != digest:
                     raise CitewellError(f"{archive} is damaged: {member.name} has another checksum; download it again")
+                for path in others:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    _link(first, path)
     except (OSError, EOFError, tarfile.TarError) as error:
         raise CitewellError(f"{archive} is damaged ({error}); download it again") from None
     if left:
         raise CitewellError(f"{archive} is damaged: {next(iter(left))} is missing; download it again")
+
+
+def _link(source: Path, path: Path) -> None:
+    """The same file under another name, or a copy where the file system has no links."""
+    try:
+        path.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, path)
 
 
 def _check_names(archive: Path, manifest: Manifest) -> None:

@@ -3,10 +3,14 @@
 The graph is built node by node: one LSTM reads all texts, one attention layer pools each with its own query vector, and a
 cosine compares the enhanced context with the candidates. Variants with a bibliography add authors and citation counts. The
 inputs are one query and a batch of candidates, the output is one score per candidate.
+
+Weights are stored in half precision and computed in single. The table of words, which all models of a base share, is in a file of
+its own, so that an archive of many models has it once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +20,39 @@ import numpy.typing as npt
 from citewell.files import replaced
 from citewell.models.enhanced_context import Shape
 
-WEIGHTS = "network.npz"
+WEIGHTS, WORDS = "network.npz", "words.npz"
+TABLE = "words.data"
+"""The table of words of a served model."""
+WORD_TABLE = "words.weight"
 _OPSET = 17
 _MASKED = -1e9
 
 Tensors = dict[str, npt.NDArray[np.float32]]
 
 
+def write_weights(folder: Path, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Write weights as `read_weights` reads them."""
+    halves: dict[str, Any] = {name: value.astype(np.float16) for name, value in tensors.items()}
+    np.savez(folder / WORDS, **{WORD_TABLE: halves.pop(WORD_TABLE)})
+    np.savez(folder / WEIGHTS, **halves)
+
+
+def read_weights(folder: Path) -> Tensors:
+    """The weights in a folder, in single precision."""
+    tensors: Tensors = {}
+    for file in (WEIGHTS, WORDS):
+        with np.load(folder / file, allow_pickle=False) as arrays:
+            tensors |= {name: arrays[name].astype(np.float32) for name in arrays.files}
+    return tensors
+
+
 def convert(folder: Path, target: Path) -> None:
-    """Convert the model in `folder` (shape.json, network.npz) to the ONNX file `target`."""
+    """Convert the model in `folder` (shape.json, network.npz, words.npz) to the ONNX file `target` and its table of words."""
     import onnx
 
-    with np.load(folder / WEIGHTS, allow_pickle=False) as arrays:
-        tensors = {name: arrays[name].astype(np.float32) for name in arrays.files}
+    tensors = read_weights(folder)
+    with replaced(target.with_name(TABLE), durable=False) as part:
+        part.write_bytes(tensors[WORD_TABLE].astype(np.float16).tobytes())
     with replaced(target, durable=False) as part:
         onnx.save(_Graph(Shape.read(folder), tensors).model(), part)
 
@@ -67,14 +91,40 @@ class _Graph:
 
     # -- building ------------------------------------------------------------------------------------------------------
 
-    def _weight(self, name: str, value: npt.NDArray[Any]) -> str:
+    def _constant(self, name: str, value: npt.NDArray[Any]) -> str:
         from onnx import numpy_helper
 
         self._weights.setdefault(name, numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
+    def _weight(self, name: str, value: npt.NDArray[np.float32]) -> str:
+        """A weight, stored in half precision."""
+        from onnx import TensorProto
+
+        stored = f"{name} in half precision"
+        if stored in self._weights:
+            return name
+        return self._add("Cast", [self._constant(stored, value.astype(np.float16))], name, to=TensorProto.FLOAT)
+
     def _integers(self, *values: int) -> str:
-        return self._weight(f"whole {' '.join(map(str, values))}", np.array(values, np.int64))
+        return self._constant(f"whole {' '.join(map(str, values))}", np.array(values, np.int64))
+
+    def _word_table(self) -> str:
+        """The table of words, which is in a file next to the graph."""
+        from onnx import TensorProto
+
+        sizes = self._tensors[WORD_TABLE].shape
+        table = TensorProto(name="words", data_type=TensorProto.FLOAT16, dims=sizes, data_location=TensorProto.EXTERNAL)
+        table.external_data.add(key="location", value=TABLE)
+        self._weights.setdefault("words", table)
+        return "words"
+
+    def _gather(self, table: str, rows: str, output: str) -> str:
+        """Rows of a table in half precision, in single precision."""
+        from onnx import TensorProto
+
+        self._add("Gather", [table, rows], f"{output} in half precision")
+        return self._add("Cast", [f"{output} in half precision"], output, to=TensorProto.FLOAT)
 
     def _add(self, kind: str, inputs: list[str], output: str, **attributes: Any) -> str:
         from onnx import helper
@@ -111,8 +161,7 @@ class _Graph:
 
     def _add_lstm(self, name: str, lengths: str = "") -> str:
         """The hidden states of a BiLSTM: (texts, tokens, both directions)."""
-        table = self._weight("words", self._tensors["words.weight"])
-        self._add("Gather", [table, name], f"{name} words")
+        self._gather(self._word_table(), name, f"{name} words")
         self._add("Transpose", [f"{name} words"], f"{name} by time", perm=[1, 0, 2])
         weights = [self._weight(f"lstm {part}", self._lstm(part)) for part in ("W", "R", "B")]
         inputs = [f"{name} by time", *weights, *([lengths] if lengths else [])]
@@ -152,13 +201,13 @@ class _Graph:
 
         self._add("Shape", [name], f"{name} width as list", start=1, end=2)
         self._add("Squeeze", [f"{name} width as list"], f"{name} width")
-        zero, one = (self._weight(f"number {value}", np.array(value, np.int64)) for value in (0, 1))
+        zero, one = (self._constant(f"number {value}", np.array(value, np.int64)) for value in (0, 1))
         self._add("Range", [zero, f"{name} width", one], f"{name} places")
         self._add("Cast", [lengths], f"{name} ends", to=TensorProto.INT64)
         self._add("Unsqueeze", [f"{name} ends", self._integers(1)], f"{name} ends by text")
         self._add("Less", [f"{name} places", f"{name} ends by text"], f"{name} there")
         self._add("Unsqueeze", [f"{name} there", self._integers(2)], f"{name} there by token")
-        far = self._weight("far", np.array(_MASKED, np.float32))
+        far = self._constant("far", np.array(_MASKED, np.float32))
         return self._add("Where", [f"{name} there by token", scores, far], f"{name} attention inside")
 
     def _cosine(self, one: str, other: str, output: str) -> str:
@@ -171,7 +220,8 @@ class _Graph:
 
     def _bibliography(self) -> str:
         """The score of authors and citation counts: (papers)."""
-        self._add("Gather", [self._weight("people", self._tensors["people.weight"]), "authors"], "author vectors")
+        people = self._constant("people", self._tensors["people.weight"].astype(np.float16))
+        self._gather(people, "authors", "author vectors")
         self._add("Transpose", ["author vectors"], "author channels", perm=[0, 2, 1])
         for at, size in enumerate(self._shape.kernels):
             weight, bias = (
@@ -187,5 +237,5 @@ class _Graph:
         return self._add("Squeeze", ["bibliography column", self._integers(1)], "bibliography score")
 
     def _share(self, place: int, score: str) -> str:
-        self._add("Gather", ["shares", self._weight(f"place {place}", np.array(place, np.int64))], f"share {place}", axis=1)
+        self._add("Gather", ["shares", self._constant(f"place {place}", np.array(place, np.int64))], f"share {place}", axis=1)
         return self._add("Mul", [score, f"share {place}"], f"{score} weighted")

@@ -17,14 +17,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from citewell.errors import CitewellError
 from citewell.models.enhanced_context import FILE as SHAPE
 from citewell.models.enhanced_context import PADDING, Shape
-from citewell.models.enhanced_onnx import WEIGHTS
+from citewell.models.enhanced_onnx import write_weights
 from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.inputs import Inputs
 from citewell.progress import SILENT, Progress
@@ -308,7 +307,7 @@ def save(model: Network, folder: Path) -> None:
     """Write weights and shape as `citewell.models.enhanced_onnx` reads them."""
     folder.mkdir(parents=True, exist_ok=True)
     model.shape.write(folder)
-    np.savez(folder / WEIGHTS, **{name: weight.detach().cpu().numpy() for name, weight in model.state_dict().items()})
+    write_weights(folder, {name: weight.detach().cpu().numpy() for name, weight in model.state_dict().items()})
 
 
 def export(weights: Path, target: Path) -> None:

@@ -109,7 +109,8 @@ class Negatives:
         date = pack_queries.date[queries, None]
         visible = ((pack_queries.paper_date > 0) & (pack_queries.paper_date <= date)) | (date >= FOREVER)
         visible &= (pack_queries.paper_set == self._question_set[queries, None]) & (pack_queries.paper_sentence == 0)
-        return visible & ~pack_queries.relevant(queries, everything) & (everything != pack_queries.citing[queries, None])
+        own = everything == pack_queries.citing[queries, None]
+        return visible & ~pack_queries.relevant_among_all(queries, self._papers) & ~own
 
     # -- what is hard --------------------------------------------------------------------------------------------------
 

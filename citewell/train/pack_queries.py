@@ -89,6 +89,15 @@ class PackQueries:
         """Whether the papers of each query's row are relevant; -1 is no paper."""
         return _isin(queries[:, None] << 32 | papers, self._relevant_keys)
 
+    def relevant_among_all(self, queries: Tensor, papers: int) -> Tensor:
+        """Whether each of the first `papers` papers is relevant: (queries, papers)."""
+        counts = self.relevant_counts(queries)
+        places = torch.arange(int(counts.max()) if len(queries) else 0, device=self.device).expand(len(queries), -1)
+        relevant = self._relevant[(self._relevant_at[queries, None] + places).clamp(max=len(self._relevant) - 1)]
+        mask = torch.zeros((len(queries), papers + 1), dtype=torch.bool, device=self.device)
+        # Places beyond the last relevant paper go to an extra column.
+        return mask.scatter_(1, torch.where(places < counts[:, None], relevant, papers), True)[:, :-1]
+
     def relevant_counts(self, queries: Tensor) -> Tensor:
         """The number of relevant papers of each query."""
         return self._relevant_at[queries + 1] - self._relevant_at[queries]

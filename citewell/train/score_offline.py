@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from citewell.models.enhanced_context import PADDING, Shape
-from citewell.models.enhanced_onnx import WEIGHTS
+from citewell.models.enhanced_onnx import read_weights
 from citewell.train.enhanced_network import CandidateBatch, Network, QueryBatch, Text
 from citewell.train.packs import Arrays, load, save
 
@@ -24,8 +24,7 @@ _TEXT_BATCH = 1024
 def load_network(folder: Path, device: torch.device) -> Network:
     """The model whose training wrote its weights to a folder."""
     model = Network(Shape.read(folder))
-    with np.load(folder / WEIGHTS) as arrays:
-        model.load_state_dict({name: torch.from_numpy(arrays[name]) for name in arrays.files})
+    model.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in read_weights(folder).items()})
     return model.to(device).eval()
 
 

@@ -54,6 +54,19 @@ def test_installed_models_are_found_by_name(models: Path, tmp_path: Path, monkey
     assert json.loads(runner.invoke(command, ["list", "--json"]).stdout)["other"]["what"] == "other"
 
 
+def test_what_models_share_is_in_the_archive_once(models: Path, tmp_path: Path) -> None:
+    shared = os.urandom(100_000)
+    for name in ("tiny", "other"):
+        (models / name / "words.data").write_bytes(shared)
+        (models / name / "1_Pooling").mkdir()
+        (models / name / "1_Pooling" / "config.json").write_text("{}")
+    assert len(pack(models, tmp_path / "weights.tar.gz")) < 150_000
+    for model in archives.unpack(tmp_path / "weights.tar.gz", tmp_path / "here"):
+        assert (model / "words.data").read_bytes() == shared
+        assert (model / "1_Pooling" / "config.json").read_text() == "{}"
+        assert (model / "model.onnx").read_bytes() == model.name.encode() * 1000
+
+
 def test_a_model_without_a_full_card_is_refused(models: Path, tmp_path: Path) -> None:
     (models / "tiny" / "card.json").write_text(json.dumps({**CARD, "licence": ""}))
     with pytest.raises(CitewellError, match="does not say licence"):

@@ -27,7 +27,7 @@ QUERY = Query("local", "Fog", "Fog hides boats.", "gulls disturb the count TARGE
 @pytest.fixture(autouse=True)
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A model called mine."""
-    from citewell.models.enhanced_onnx import WEIGHTS, convert
+    from citewell.models.enhanced_onnx import convert, write_weights
 
     shape = Shape("textbibenh-ws", len(WORDS), 6, 4, 8, 12, 30, 5, 2, (1, 2), 3, 2)
     draw, both, known = np.random.default_rng(1), 8, 9
@@ -51,7 +51,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     folder = tmp_path / "models" / "mine"
     folder.mkdir(parents=True)
     shape.write(folder)
-    np.savez(folder / WEIGHTS, **{name: draw.normal(size=size).astype(np.float32) for name, size in sizes.items()})
+    write_weights(folder, {name: draw.normal(size=size).astype(np.float32) for name, size in sizes.items()})
     convert(folder, folder / "model.onnx")
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: at for at, word in enumerate(WORDS)}, "[UNK]"))
     tokenizer.add_special_tokens(["[MASK]", "[UNK]"])

@@ -200,10 +200,14 @@ def test_the_served_model_scores_like_the_trained_one(pack: Path, base: Path, tm
     pytest.importorskip("onnxruntime"), pytest.importorskip("onnx")
     from citewell.train.enhanced_context import Hyperparameters, NegativeSampling, Training, export, save
     from citewell.train.packs import TASKS, load
+    from citewell.train.score_offline import load_network
     from citewell.train.sidecars import sidecar_path
 
     model = network(variant, vocabulary=30522)
     save(model, tmp_path / "weights")
+    exact, model = model, load_network(tmp_path / "weights", torch.device("cpu"))
+    for one, other in zip(exact.parameters(), model.parameters(), strict=True):
+        assert torch.equal(one.half().float(), other)  # stored in half precision
     shutil.copyfile(base / "tokenizer.json", tmp_path / "weights" / "tokenizer.json")
     export(tmp_path / "weights", tmp_path / "served")
     served = EnhancedContext("mine", tmp_path / "served")
