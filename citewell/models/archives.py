@@ -1,8 +1,8 @@
 """Archives of trained models, for release outside the wheel: a manifest with checksums, then the files of each model.
 
 The same models give the same bytes: files are in order and have neither owner nor time. A file that several models have, such
-as a tokeniser or a table of words, is in the archive once. `unpack` verifies every checksum before a model appears in its folder,
-so a model is complete or absent.
+as a tokeniser or a table of words, is in the archive once. `unpack` verifies every checksum before a model appears in its
+folder, so a model is complete or absent.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ The graph is built node by node: one LSTM reads all texts, one attention layer p
 cosine compares the enhanced context with the candidates. Variants with a bibliography add authors and citation counts. The
 inputs are one query and a batch of candidates, the output is one score per candidate.
 
-Weights are stored in half precision and computed in single. The table of words, which all models of a base share, is in a file of
-its own, so that an archive of many models has it once.
+Weights are stored in half precision and computed in single. The table of words, which all models of a base share, is in a file
+of its own, so that an archive of many models has it once.
 """
 
 from __future__ import annotations

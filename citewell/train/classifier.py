@@ -30,6 +30,7 @@ from citewell.train.negatives import Negatives, NegativeSampling, missing_releva
 from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import TASKS, Arrays, load
 from citewell.train.recipe_files import load as load_recipe
+from citewell.train.set_balance import PairSampler
 from citewell.train.sidecars import sidecar_path
 from citewell.train.steps import Steps
 
@@ -154,7 +155,7 @@ class Training:
         self.labels = self.pack_queries.relevant(queries, rows)[present].float()
         if not self.labels.any():
             raise CitewellError(f"no relevant paper is among the top {numbers.top} of the first stage; use more queries")
-        self._places = self._by_set() if numbers.balanced_sets else [torch.arange(len(self.labels), device=device)]
+        self._sampler = PairSampler(arrays, self.queries, numbers.balanced_sets)
         self._dev = []
         for group in self._groups("dev"):
             listed = spread(group.queries[lists.has_list(group.queries)], numbers.dev_queries)
@@ -169,15 +170,8 @@ class Training:
 
     def loss(self) -> Tensor:
         """The loss of one batch of pairs."""
-        share = self.numbers.pairs // len(self._places)
-        drawn = [pairs[torch.randint(len(pairs), (share,), device=self._device)] for pairs in self._places]
-        places = torch.cat(drawn)
+        places = self._sampler.draw(self.numbers.pairs)
         return losses.binary(self._scores(self.queries[places], self.papers[places]), self.labels[places])
-
-    def _by_set(self) -> list[Tensor]:
-        """The places of the pairs of each set."""
-        sets = torch.from_numpy(self.arrays["question_set"].astype("int64")).to(self._device)[self.queries]
-        return [torch.nonzero(sets == number)[:, 0] for number in sets.unique().tolist()]
 
     def _scores(self, queries: Tensor, papers: Tensor) -> Tensor:
         """The scores of pairs, read in parts of similar length: padding costs as much as text."""

@@ -40,6 +40,7 @@ from citewell.train.negatives import Negatives, NegativeSampling, missing_releva
 from citewell.train.pack_queries import Group, PackQueries
 from citewell.train.packs import TASKS, Arrays, load
 from citewell.train.recipe_files import load as load_recipe
+from citewell.train.set_balance import PairSampler
 from citewell.train.sidecars import AUTHORS, pack_fingerprint, sidecar_path
 from citewell.train.steps import Steps
 
@@ -64,6 +65,8 @@ class Hyperparameters:
     """``base``: start from the word vectors of the base; otherwise from random ones."""
     fixed_words: bool = False
     """Whether word vectors stay as they are."""
+    balanced_sets: bool = False
+    """Whether every set gives as many pairs, whatever its size."""
     dev_every: int = 500
     dev_queries: int = 300
     dev_depth: int = 100
@@ -165,6 +168,7 @@ class Training:
         self.negatives = Negatives(arrays, self.pack_queries, sampling, lists)
         self.best = BestWeights(model)
         self.queries, self.positives = training_pairs(arrays, self.pack_queries, numbers, sampling, lists)
+        self._sampler = PairSampler(arrays, self.queries, numbers.balanced_sets)
         self._dev = dev_candidates(arrays, self.pack_queries, numbers, sampling, lists)
 
     def state(self) -> dict[str, Any]:
@@ -176,7 +180,7 @@ class Training:
 
     def loss(self) -> Tensor:
         """The loss of one batch of triplets."""
-        places = torch.randint(len(self.queries), (self.numbers.pairs,), device=self.pack_queries.device)
+        places = self._sampler.draw(self.numbers.pairs)
         queries, positives = self.queries[places], self.positives[places]
         negatives = self.negatives.draw(queries, self.numbers.negatives)
         papers = torch.cat([positives[:, None], negatives], dim=1)

@@ -36,6 +36,7 @@ from citewell.train.lists import CandidateLists, ranking_measures, sort_by_score
 from citewell.train.negatives import Negatives, NegativeSampling
 from citewell.train.pack_queries import PackQueries
 from citewell.train.packs import Arrays, load
+from citewell.train.set_balance import PairSampler
 from citewell.train.sidecars import AUTHORS, sidecar_path
 from citewell.train.stacked_network import StackedNetwork
 from citewell.train.steps import Steps
@@ -85,7 +86,7 @@ class StackedTraining:
         self.pack_queries = PackQueries(arrays, device)
         self._values = [-1.0] * len(members)
         self._best: dict[str, Tensor] = {}
-        self._pairs, self._dev, self._samplers = [], [], []
+        self._pairs, self._pair_samplers, self._dev, self._samplers = [], [], [], []
         same: dict[NegativeSampling, Negatives] = {}
         for member in members:
             of_member = lists.get(member.sampling.first_stage)
@@ -93,7 +94,9 @@ class StackedTraining:
                 replace(member.sampling, regime="standard"), Negatives(arrays, self.pack_queries, member.sampling, of_member)
             )
             self._samplers.append(sampler)
-            self._pairs.append(training_pairs(arrays, self.pack_queries, member.numbers, member.sampling, of_member))
+            pairs = training_pairs(arrays, self.pack_queries, member.numbers, member.sampling, of_member)
+            self._pairs.append(pairs)
+            self._pair_samplers.append(PairSampler(arrays, pairs[0], member.numbers.balanced_sets))
             self._dev.append(dev_candidates(arrays, self.pack_queries, member.numbers, member.sampling, of_member))
         torch.manual_seed(self._numbers.seed)
 
@@ -107,7 +110,7 @@ class StackedTraining:
     def loss(self) -> Tensor:
         """The sum of the losses of all models, whose weights are apart."""
         numbers = self._numbers
-        places = [torch.randint(len(queries), (numbers.pairs,), device=self._device) for queries, _ in self._pairs]
+        places = [sampler.draw(numbers.pairs) for sampler in self._pair_samplers]
         chosen = [(queries[at], positives[at]) for (queries, positives), at in zip(self._pairs, places, strict=True)]
         queries = torch.stack([each for each, _ in chosen])
         negatives = self._negatives(queries)

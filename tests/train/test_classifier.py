@@ -205,12 +205,13 @@ def test_sidecars_of_a_recipe_are_made_once(
 def test_sets_may_count_the_same(pack: Path, base: Path, recipe: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """One query in six is made to belong to another set; half of the pairs of a balanced batch are its own."""
     from citewell.train import losses
+    from citewell.train.set_balance import PairSampler
 
     training = new_training(pack, base, recipe)
     sets = training.arrays["question_set"].copy()
     sets[np.unique(training.queries)[::6]] = 1
     training.arrays["question_set"] = sets
-    training._places = training._by_set()
+    training._sampler = PairSampler(training.arrays, training.queries, balanced=True)
     seen: list[int] = []
 
     def scores(queries: Any, papers: Any) -> Any:
