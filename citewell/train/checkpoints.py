@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from citewell.files import replaced
+from citewell.train.curve import BEST, Values
 from citewell.train.fingerprints import fingerprint
 
 
@@ -54,11 +55,13 @@ class BestWeights:
         self._value = -1.0
         self._weights: dict[str, Any] = {}
 
-    def update(self, value: float) -> None:
-        """Save the current weights if they are the best so far."""
-        if value > self._value:
-            self._value = float(value)  # not a number of numpy: a checkpoint has tensors and plain values only
-            self._weights = {name: weight.detach().clone() for name, weight in self._model.state_dict().items()}
+    def update(self, value: float) -> Values:
+        """Save the current weights if they are the best so far; returns what the curve says then, else nothing."""
+        if value <= self._value:
+            return {}
+        self._value = float(value)  # not a number of numpy: a checkpoint has tensors and plain values only
+        self._weights = {name: weight.detach().clone() for name, weight in self._model.state_dict().items()}
+        return {BEST: round(self._value, 4)}
 
     def load_best(self) -> None:
         """Load the best weights into the model."""

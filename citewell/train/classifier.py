@@ -195,8 +195,7 @@ class Training:
             measures = ranking_measures(self.pack_queries, queries, sort_by_score(rows, scores))
             figures |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
         firsts = [value for key, value in figures.items() if key.endswith(" RR")]
-        self.best.update(sum(firsts) / len(firsts) if firsts else 0.0)
-        return figures
+        return figures | self.best.update(sum(firsts) / len(firsts) if firsts else 0.0)
 
     def _groups(self, split: str) -> list[Group]:
         task = TASKS.index(self.numbers.task)

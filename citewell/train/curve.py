@@ -8,6 +8,8 @@ from pathlib import Path
 
 Values = dict[str, float]
 
+BEST = "best"
+"""The name of a line that says that the weights of its step are the best so far, with the value by which they are."""
 _FILE = "curve.csv"
 _MEASURES = ("R@10", "RR", "AP")
 
@@ -32,13 +34,27 @@ class Curve:
 
 
 def dev_figures(folder: Path) -> dict[str, Values]:
-    """The last dev measures of the training in a folder: set and task to measure to value."""
+    """The dev measures of the weights that a training wrote to a folder: set and task to measure to value.
+
+    They are those of the best step, or of the last one where a training keeps no best weights.
+    """
+    rows = _rows(folder / _FILE)
+    best = [step for step, _, name, _ in rows if name == BEST][-1:]
     figures: dict[str, Values] = {}
-    for _, _, name, value in _rows(folder / _FILE):
+    for step, _, name, value in rows:
         name, _, measure = name.rpartition(" ")
-        if measure in _MEASURES:
+        if measure in _MEASURES and (not best or step == best[0]):
             figures.setdefault(name, {})[measure] = float(value)
     return figures
+
+
+def copy_part(folder: Path, part: str, target: Path) -> None:
+    """Copy the values whose names begin with `part`, a word, to the curve in another folder, without that word."""
+    rows = [
+        [*row[:2], row[2].removeprefix(f"{part} "), row[3]] for row in _rows(folder / _FILE) if row[2].startswith(f"{part} ")
+    ]
+    with (target / _FILE).open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows(rows)
 
 
 def _rows(path: Path) -> list[list[str]]:

@@ -210,8 +210,7 @@ class Training:
             measures = ranking_measures(self.pack_queries, queries, torch.cat(orders))
             figures |= {f"{group.name(self.arrays)} {key}": measures[key] for key in ("R@10", "RR")}
         firsts = [value for key, value in figures.items() if key.endswith(" RR")]
-        self.best.update(sum(firsts) / max(1, len(firsts)))
-        return figures
+        return figures | self.best.update(sum(firsts) / max(1, len(firsts)))
 
 
 def training_pairs(

@@ -288,8 +288,7 @@ class Training:
     def dev(self) -> dict[str, float]:
         self.model.eval()
         figures = measure(self.data, self.score, self.numbers.dev_depth, self.numbers.dev_queries)
-        self.best.update(sum(figures.values()) / max(1, len(figures)))
-        return figures
+        return figures | self.best.update(sum(figures.values()) / max(1, len(figures)))
 
 
 def fit(

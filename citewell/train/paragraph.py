@@ -262,8 +262,7 @@ class Training:
                     f"{name} {key}": value for key, value in ranking_measures(encoder.pack_queries, queries, ranked).items()
                 }
         precisions = [value for key, value in figures.items() if key.endswith(" Rprec")]
-        self.best.update(sum(precisions) / len(precisions) if precisions else 0.0)
-        return figures
+        return figures | self.best.update(sum(precisions) / len(precisions) if precisions else 0.0)
 
 
 def fit(pack: Path, base: Path, recipe: Mapping[str, Any], out: Path, device: str = "", progress: Progress = SILENT) -> Bert:

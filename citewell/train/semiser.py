@@ -208,8 +208,7 @@ class Training:
         for pool in self._pools:
             vectors = self.encode(pool.sentences)
             figures |= pool.measure(partial(self.score, sentences=vectors))
-        self.best.update(sum(figures.values()) / max(1, len(figures)))
-        return figures
+        return figures | self.best.update(sum(figures.values()) / max(1, len(figures)))
 
 
 def fit(

@@ -22,6 +22,7 @@ from citewell.progress import SILENT, Progress
 from citewell.train.batches import check_layout
 from citewell.train.card import write_record
 from citewell.train.checkpoints import Checkpoint, training_fingerprint
+from citewell.train.curve import BEST, copy_part
 from citewell.train.encoder import CHECKPOINT, choose_device, parse_section
 from citewell.train.enhanced_context import (
     Hyperparameters,
@@ -160,18 +161,21 @@ class StackedTraining:
                 name = f"{self.members[at].name} {group.name(self.arrays)}"
                 figures |= {f"{name} {key}": measures[key] for key in ("R@10", "RR")}
                 reciprocal[at].append(measures["RR"])
-        self._keep_best([sum(values) / max(1, len(values)) for values in reciprocal])
-        return figures
+        return figures | self._keep_best([sum(values) / max(1, len(values)) for values in reciprocal])
 
-    def _keep_best(self, values: Sequence[float]) -> None:
+    def _keep_best(self, values: Sequence[float]) -> dict[str, float]:
+        """Save the weights of the models that are better than before; returns what the curve says of them."""
+        better: dict[str, float] = {}
         weights = dict(self.model.named_parameters())
         for name, weight in weights.items():
             self._best.setdefault(name, weight.detach().clone())
         for at, value in enumerate(values):
             if value > self._values[at]:
                 self._values[at] = value
+                better[f"{self.members[at].name} {BEST}"] = round(value, 4)
                 for name, weight in weights.items():
                     self._best[name][at] = weight.detach()[at]
+        return better
 
     def load_best(self) -> None:
         """Load the best weights of every model."""
@@ -226,6 +230,7 @@ def fit(
         folder = out / member.name
         save(model.model(at), folder)
         write_record(folder, Inputs(**member.recipe.get("inputs", {})), member.recipe, arrays, base)
+        copy_part(out, member.name, folder)
     return model
 
 
