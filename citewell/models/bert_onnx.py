@@ -3,17 +3,15 @@
 The graph is built node by node from onnxruntime's fused operators (attention, skip + layer norm, bias + gelu), the ones that
 its optimiser would produce. An encoder returns the mean of the token vectors, or the first token vector, at length 1. A
 cross-encoder (a model with a classifier of one or two outputs) returns the output for the first token, or the difference of the
-two outputs. Weights are quantised to 8 bits per channel, activations dynamically. MPNet's attention is built from plain
-operators, because the fused one cannot add a bias by distance.
+two outputs. Weights are quantised to 8 bits per channel, activations dynamically, except for MPNet
+(`citewell.models.quantisation`). MPNet's attention is built from plain operators, because the fused one cannot add a bias by
+distance.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ import numpy.typing as npt
 
 from citewell.files import write_atomically
 from citewell.models.layouts import DISTANCES, POSITIONS, as_bert, distance_buckets
+from citewell.models.quantisation import quantise
 from citewell.models.torch_file import read_torch_file
 
 CONFIG, WEIGHTS, OLD_WEIGHTS = "config.json", "model.safetensors", "pytorch_model.bin"
@@ -41,7 +40,6 @@ def convert(
     A model that never reads more than `max_tokens` tokens keeps no more position embeddings than that.
     """
     import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
 
     config, tensors = as_bert(json.loads((folder / CONFIG).read_text("utf-8")), _tensors(folder), folder)
     tensors[POSITIONS] = tensors[POSITIONS][:max_tokens]
@@ -50,21 +48,8 @@ def convert(
         full, small = Path(scratch) / "whole.onnx", Path(scratch) / "small.onnx"
         onnx.save(model, full)
         if quantised:
-            # Shape inference does not know the fused operators: declare their outputs as float.
-            options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
-            with _without_warnings():
-                quantize_dynamic(full, small, per_channel=True, weight_type=QuantType.QInt8, extra_options=options)
+            quantise(full, small, with_activations=DISTANCES not in tensors)
         write_atomically(target, (small if quantised else full).read_bytes(), durable=False)
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Silence onnxruntime's advice to optimise the graph first, which would change nothing here."""
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 def _tensors(folder: Path) -> Tensors:

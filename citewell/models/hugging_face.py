@@ -23,7 +23,7 @@ from citewell.models.inputs import FILE as BUDGETS
 from citewell.models.onnx import MODEL, TOKENIZER, by_first_token
 
 VOCABULARY = "vocab.txt"
-_FORMAT = 2
+_FORMAT = 3
 """Version of the converted format; a change converts every model again."""
 _CONVERSION_PACKAGES = ("onnx", "safetensors")
 

@@ -4,7 +4,8 @@ The sentences are those of every paper of the sets, titles included, as the stud
 one). Every pass over them takes each once, in a new order, with one of its key terms and one of another sentence.
 The highest of the four cosines between the two vectors of a sentence and of a key term, at least 0, is the probability that
 they belong together (cross-entropy). The cosine between the two vectors of each text is added to the loss, to keep them apart.
-Word vectors stay fixed. `citewell.models.semiser` is the same network in numpy, and explains it.
+Word vectors stay fixed. Convolutions start at random or, with ``start = "words"``, so that they pass on each word as it is: a text's
+vector is then near the mean of its words, which finds more than what the training makes of it. `citewell.models.semiser` is the same network in numpy, and explains it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -40,6 +41,8 @@ _EPSILON = 1e-4
 """Probabilities are clamped to this distance from 0 and 1."""
 _BATCH_WORDS = 8192
 _KEY_TERMS = "key-terms"
+_GAIN, _NOISE = 3.0, 0.01
+"""How much of a word a convolution passes on at the start, where tanh is steep, and the size of its other weights."""
 _SORTED = 64
 """Batches whose sentences are sorted by length together."""
 
@@ -62,6 +65,8 @@ class Hyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Units of the attention layer."""
     separation: float
     """The weight of the cosine between the two vectors of a text."""
+    start: Literal["random", "words"]
+    """Whether convolutions start at random, or pass on their words."""
     rate: float
     warmup: float
     dev_every: int
@@ -83,6 +88,9 @@ class Network(nn.Module):
         self.context2 = nn.Conv1d(numbers.size, numbers.size, 3, padding=1)
         self.sentence1, self.question1 = (nn.Linear(numbers.size, numbers.hidden) for _ in range(2))
         self.sentence2, self.question2 = (nn.Linear(numbers.hidden, VIEWS) for _ in range(2))
+        if numbers.start == "words":
+            for layer in (self.context1, self.context2):
+                _pass_on(layer)
 
     def sentences(self, ids: Tensor) -> Tensor:
         """The two vectors of sentences, given as rows of word ids."""
@@ -100,6 +108,15 @@ class Network(nn.Module):
         logits = second(torch.tanh(first(words))).masked_fill(~present, MASKED)
         attention = torch.softmax(logits, dim=1) * present
         return functional.normalize(attention.transpose(1, 2) @ words, dim=-1, eps=1e-9)
+
+
+@torch.no_grad()
+def _pass_on(layer: nn.Conv1d) -> None:
+    """Let a convolution return what it reads, scaled, with some noise."""
+    assert layer.bias is not None
+    nn.init.normal_(layer.weight, std=_NOISE)
+    layer.weight += _GAIN * nn.init.dirac_(torch.empty_like(layer.weight))
+    nn.init.zeros_(layer.bias)
 
 
 def max_cosine(queries: Tensor, sentences: Tensor) -> Tensor:
