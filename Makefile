@@ -59,12 +59,12 @@ docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "the documentation is in site/index.html"
 
-# A release archive of the models in the folder MODELS, which must have cards, and its checksum: make weights MODELS=models
-VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' citewell/__init__.py)
+# Release archives in weights/ of the models in the folder MODELS, which must have cards: one for each study, and their checksums.
+STUDIES ?= aueb2020 medic2023 nogueira2020
 weights: .venv/installed
 	@[ -n "$(MODELS)" ] || { echo "name the folder of the models: make weights MODELS=models"; exit 1; }
-	$(BIN)/citewell models pack $(MODELS) --out dist/citewell-weights-$(VERSION).tar.gz
-	@cd dist && sha256sum citewell-weights-$(VERSION).tar.gz > citewell-weights-$(VERSION).tar.gz.sha256
+	for study in $(STUDIES); do $(BIN)/citewell models pack $(MODELS) --study $$study --out weights/$$study.tar.gz || exit 1; done
+	@cd weights && sha256sum *.tar.gz > SHA256SUMS
 
 pictures: .venv/installed-dev browser
 	$(BIN)/python -m docs.capture

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from citewell.cli.options import json_option, print_json
+from citewell.evaluate import studies
 from citewell.models import archives
 from citewell.models.weights import model_folders
 
@@ -76,16 +77,22 @@ def install(archive: Path, into: Path | None, replace: bool, as_json: bool) -> N
 @click.argument("folder", type=_FOLDER)
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE", help="The archive.")
 @click.option("--only", multiple=True, metavar="NAME", help="Only the model of this name (repeatable).")
+@click.option("--study", type=click.Choice(studies.names()), help="Only the models that rows of this study need.")
 @json_option
-def pack(folder: Path, out: Path, only: tuple[str, ...], as_json: bool) -> None:
+def pack(folder: Path, out: Path, only: tuple[str, ...], study: str | None, as_json: bool) -> None:
     """Pack the models in FOLDER, one folder for each, into an archive. Every model must have a card.
 
     \b
-        citewell models pack models --out dist/citewell-weights.tar.gz
+        citewell models pack models --study medic2023 --out medic2023.tar.gz
     """
     folders = [path for path in archives.models_in(folder) if not only or path.name in only]
     if unknown := sorted(set(only) - {path.name for path in folders}):
         raise click.UsageError(f"{folder} has no model {unknown[0]!r}")
+    if study:
+        from citewell.train.study_models import weights_of
+
+        needed = weights_of(studies.load(study))
+        folders = [path for path in folders if path.name in needed]
     manifest = archives.pack(folders, out)
     if as_json:
         print_json({"archive": str(out), "bytes": out.stat().st_size, "models": list(manifest.models)})

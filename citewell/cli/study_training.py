@@ -14,6 +14,7 @@ import click
 from citewell.cli.progress import TerminalProgress
 from citewell.errors import CitewellError
 from citewell.evaluate.studies import Study
+from citewell.models import archives
 
 if TYPE_CHECKING:
     from citewell.train.study_models import Lacking
@@ -40,6 +41,7 @@ def offer_training(
     missing = lacking(study, sets, sample, seed, quick)
     possible = [each for each in missing if not each.obstacle and (quick or each.seconds <= 3600 * hours)]
     training = Training(consent != "no", [_line(each, quick) for each in missing if each not in possible])
+    _name_archives([each.model for each in missing if not each.ends])
     if possible:
         click.echo(f"Models that {_count(possible, 'row')} of the study need and that are not trained yet:", err=True)
         for each in possible:
@@ -64,6 +66,13 @@ def offer_training(
                 training.left_out.append(f"{each.model}: training failed: {error}")
                 progress.message(training.left_out[-1])
     return training
+
+
+def _name_archives(names: Sequence[str]) -> None:
+    """Say which archives at hand have some of these weights, already trained."""
+    for archive in archives.archives_at_hand():
+        if there := [name for name in names if name in archives.read_manifest(archive).models]:
+            click.echo(f"Trained weights of {', '.join(there)} can be installed: citewell models install {archive}", err=True)
 
 
 def _agreed(consent: str) -> bool:

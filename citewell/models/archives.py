@@ -23,6 +23,8 @@ from citewell.errors import CitewellError
 from citewell.files import replaced
 
 CARD, MANIFEST = "card.json", "manifest.json"
+ARCHIVES = "weights"
+"""The folder of a checkout with the archives that are published."""
 NEEDED = ("what", "recipe", "sets", "licence")
 """What a card must say."""
 _LEFT_OUT = (".lock", ".part", ".pt", ".training")
@@ -102,6 +104,12 @@ def read_manifest(archive: Path) -> Manifest:
             return msgspec.json.decode(content.read(), type=Manifest)
     except (OSError, EOFError, tarfile.TarError, msgspec.DecodeError) as error:
         raise CitewellError(f"{archive} is not an archive of models: {error}") from None
+
+
+def archives_at_hand() -> list[Path]:
+    """The archives of a checkout of citewell: in the folder ``weights`` of the working directory, or next to the package."""
+    folders = dict.fromkeys(path.resolve() for path in (Path(ARCHIVES), Path(__file__).parents[2] / ARCHIVES))
+    return [archive for folder in folders for archive in sorted(folder.glob("*.tar.gz"))]
 
 
 def unpack(archive: Path, target: Path, replace: bool = False) -> list[Path]:

@@ -65,7 +65,7 @@ class WordVectors:
             return cls(arrays["hashes"], arrays["rarity"], arrays["vectors"].astype(np.float32))
 
     def save(self, folder: Path) -> None:
-        np.savez(folder / FILE, hashes=self.hashes, rarity=self.idf, vectors=self.vectors)
+        np.savez(folder / FILE, hashes=self.hashes, rarity=self.idf, vectors=self.vectors.astype(np.float16))
 
     def read(self, texts: Sequence[str]) -> list[IntArray]:
         """The word ids of each text."""

@@ -4,8 +4,10 @@ The sentences are those of every paper of the sets, titles included, as the stud
 one). Every pass over them takes each once, in a new order, with one of its key terms and one of another sentence.
 The highest of the four cosines between the two vectors of a sentence and of a key term, at least 0, is the probability that
 they belong together (cross-entropy). The cosine between the two vectors of each text is added to the loss, to keep them apart.
-Word vectors stay fixed. Convolutions start at random or, with ``start = "words"``, so that they pass on each word as it is: a text's
-vector is then near the mean of its words, which finds more than what the training makes of it. `citewell.models.semiser` is the same network in numpy, and explains it.
+Word vectors stay fixed. `citewell.models.semiser` is the same network in numpy, and explains it.
+
+Convolutions start at random or, with ``start = "words"``, such that they pass on each word as it is. A text's vectors are then
+near the mean of its words, which finds more on dev than what either training makes of it.
 """
 
 from __future__ import annotations

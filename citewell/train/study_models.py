@@ -76,6 +76,11 @@ def lacking(
     return [*found.values(), *_library_models(tables, sets, sample, seed, is_quick)]
 
 
+def weights_of(study: Study) -> list[str]:
+    """The weights that rows of a study need, whether they are installed or not."""
+    return list(dict.fromkeys(name for _, chosen in _pipelines(study.tables) for name in chosen.fingerprints()))
+
+
 def train_lacking(each: Lacking, models: Path, progress: Progress = SILENT, is_quick: bool = False) -> None:
     """Train one model; weights are put into the folder `models`."""
     if each.ends:

@@ -106,3 +106,19 @@ def test_a_damaged_archive_is_one_line(models: Path, tmp_path: Path) -> None:
     (tmp_path / "weights.tar.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CitewellError, match=r"is damaged|is not an archive"):
         archives.unpack(tmp_path / "weights.tar.gz", tmp_path / "here")
+
+
+def test_an_archive_for_a_study_has_the_models_of_its_rows(models: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (models / "tiny").rename(models / "jpdrmm")
+    archive = tmp_path / "aueb2020.tar.gz"
+    ran = CliRunner().invoke(
+        command, ["pack", str(models), "--study", "aueb2020", "--out", str(archive)], catch_exceptions=False
+    )
+    assert ran.exit_code == 0 and list(archives.read_manifest(archive).models) == ["jpdrmm"]
+
+
+def test_archives_of_a_checkout_are_found(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pack(models, tmp_path / archives.ARCHIVES / "small.tar.gz")
+    assert tmp_path / archives.ARCHIVES / "small.tar.gz" in archives.archives_at_hand()

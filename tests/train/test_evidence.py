@@ -266,6 +266,18 @@ def test_served_semiser_equals_the_trained_network(data: SentenceData, set_folde
         assert served_max_cosine(query_text, served.sentences(texts)) == pytest.approx(expected, abs=1e-5)
 
 
+def test_semiser_may_start_near_the_mean_of_its_words(data: SentenceData, recipe_file: Any) -> None:
+
+    sentences = np.array(data.sentences(int(data.candidates(int(data.queries("dev")[1]))[0][0])))
+    near = {}
+    for start in ("words", "random"):
+        trained = training("semiser", data, recipe_file("semiser"), start=start, size=6)
+        words = [trained._ids[data.sentence(at)] for at in sentences.tolist()]
+        means = torch.stack([torch.nn.functional.normalize(trained.model.table[each].mean(0), dim=0) for each in words])
+        near[start] = (trained.encode(sentences)[:, 0] * means).sum(1).mean().item()
+    assert near["words"] > 0.7 > abs(near["random"])
+
+
 def test_each_pass_takes_every_sentence_once(data: SentenceData, recipe_file: Any) -> None:
     trained = training("semiser", data, recipe_file("semiser"), sentences=0, pairs=7)
     count = len(trained._terms)

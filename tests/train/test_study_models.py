@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from citewell.cli import study_training
 from citewell.cli.reproduce import command
 from citewell.evaluate import studies
+from citewell.models import archives
 from citewell.train import quick
 from citewell.train.recipe import load_recipe, recipes
 from citewell.train.study_models import Lacking, lacking, recipe_of, train_lacking
@@ -46,6 +47,18 @@ def test_on_a_terminal_the_answer_decides(set_folder: Path, models: Path, monkey
     assert "Train them now?" in ran.stderr and bool(rows["Doc2Vec"]["ours"]) == (answer == "y")
     again = CliRunner().invoke(command, arguments, input="n\n", catch_exceptions=False)
     assert ("Train them now?" in again.stderr) == (answer == "n")
+
+
+def test_published_weights_at_hand_are_named(set_folder: Path, models: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    archive, trained = tmp_path / "aueb2020.tar.gz", tmp_path / "jpdrmm"
+    trained.mkdir()
+    card = {"what": "a model", "recipe": {"name": "jpdrmm"}, "sets": ["small"], "licence": "Apache-2.0"}
+    (trained / "card.json").write_text(json.dumps(card))
+    archives.pack([trained], archive)
+    monkeypatch.setattr(archives, "archives_at_hand", lambda: [archive])
+    said = run("aueb2020", set_folder, "--no-training").stderr
+    assert f"Trained weights of jpdrmm can be installed: citewell models install {archive}" in said
+    assert "Trained weights" not in run("hybridcite2020", set_folder, "--no-training").stderr
 
 
 def test_models_of_libraries_are_trained_once(set_folder: Path, models: Path) -> None:
