@@ -64,6 +64,7 @@ EVIDENCE = (
     "jpdrmm-graph",
     "jpdrmm-semiser",
     "semiser",
+    "semiser-tuned",
     "ensemble-sum",
     "ensemble-max",
     "bm25-semiser",

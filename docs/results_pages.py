@@ -45,7 +45,7 @@ PUBLISHED = {
     "HybridCite 2020": ("hybrid",),
     "Medić 2023": ("textenh", "textcon", "textbib"),
     "AUEB-NLP 2020": ("jpdrmm", "ensemble"),
-    "Nogueira et al. 2020": ("nogueira", "navigate-minilm"),
+    "Nogueira et al. 2020": ("nogueira", "navigate-minilm", "navigate-mpnet"),
 }
 """Study to how the names of its methods begin; the first page shows the strongest one of each study."""
 SOURCES = (" · ours", "", " · AUEB's", " · Medić's re-rankers", " · Nogueira's classifiers")

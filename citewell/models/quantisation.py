@@ -19,20 +19,24 @@ _LARGEST = 127
 
 
 def quantise(whole: Path, target: Path, with_activations: bool = True) -> None:
-    """Write the model in the file `whole` to `target`, with 8-bit weights, and 8-bit activations if asked for."""
+    """Write the model in the file `whole` to `target`, with 8-bit weights, and 8-bit activations if asked for.
+
+    Files of intermediate steps stay in the folder of `whole`, which should be a temporary one.
+    """
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    excluded: list[str] = []
+    source, excluded = whole, []
     if not with_activations:
         model = onnx.load(whole)
         excluded = _quantise_products(model)
-        onnx.save(model, whole)
+        source = whole.with_suffix(".products.onnx")
+        onnx.save(model, source)
     # Shape inference does not know the fused operators: declare their outputs as float.
     options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
     with _without_warnings():
         quantize_dynamic(
-            whole, target, per_channel=True, weight_type=QuantType.QInt8, extra_options=options, nodes_to_exclude=excluded
+            source, target, per_channel=True, weight_type=QuantType.QInt8, extra_options=options, nodes_to_exclude=excluded
         )
 
 
