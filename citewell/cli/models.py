@@ -57,18 +57,21 @@ def list_models(as_json: bool) -> None:
 @click.option("--replace", is_flag=True, help="Replace models of the same name.")
 @json_option
 def install(archive: Path, into: Path | None, replace: bool, as_json: bool) -> None:
-    """Install the models of ARCHIVE, after verifying their checksums.
+    """Install the models of ARCHIVE, after verifying their checksums. Models that you have are kept.
 
     \b
-        citewell models install citewell-weights-0.1.0.tar.gz
+        citewell models install weights/medic2023.tar.gz
     """
     target = into or model_folders()[0]
     folders = archives.unpack(archive, target, replace)
+    kept = sorted(set(archives.read_manifest(archive).models) - {folder.name for folder in folders})
     if as_json:
-        print_json({"installed": list(map(str, folders))})
+        print_json({"installed": list(map(str, folders)), "kept": kept})
         return
     for folder in folders:
         click.echo(f"{folder}  {_what(folder)}")
+    if kept:
+        click.echo(f"Kept as they are: {', '.join(kept)}. Use --replace to install these too.", err=True)
     if target not in model_folders():
         click.echo(f"Set CITEWELL_MODELS={target} to use them.", err=True)
 
@@ -93,6 +96,8 @@ def pack(folder: Path, out: Path, only: tuple[str, ...], study: str | None, as_j
 
         needed = weights_of(studies.load(study))
         folders = [path for path in folders if path.name in needed]
+        if not folders:
+            raise click.UsageError(f"{folder} has no model that rows of {study} need")
     manifest = archives.pack(folders, out)
     if as_json:
         print_json({"archive": str(out), "bytes": out.stat().st_size, "models": list(manifest.models)})

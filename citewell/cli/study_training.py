@@ -69,9 +69,14 @@ def offer_training(
 
 
 def _name_archives(names: Sequence[str]) -> None:
-    """Say which archives at hand have some of these weights, already trained."""
-    for archive in archives.archives_at_hand():
-        if there := [name for name in names if name in archives.read_manifest(archive).models]:
+    """Say which published archives have some of these weights, already trained."""
+    for archive in archives.published():
+        try:
+            models = archives.read_manifest(archive).models
+        except CitewellError as error:
+            click.echo(str(error), err=True)
+            continue
+        if there := [name for name in names if name in models]:
             click.echo(f"Trained weights of {', '.join(there)} can be installed: citewell models install {archive}", err=True)
 
 

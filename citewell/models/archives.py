@@ -12,6 +12,7 @@ import hashlib
 import io
 import shutil
 import tarfile
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -30,6 +31,8 @@ NEEDED = ("what", "recipe", "sets", "licence")
 _LEFT_OUT = (".lock", ".part", ".pt", ".training")
 """Ends of files that only a training needs."""
 _CHUNK = 1 << 20
+_DAMAGE = (OSError, EOFError, tarfile.TarError, zlib.error, UnicodeDecodeError)
+"""What reading a file raises that is no archive, or a damaged one."""
 
 
 class PackedModel(msgspec.Struct):
@@ -102,33 +105,37 @@ def read_manifest(archive: Path) -> Manifest:
             if content is None:
                 raise CitewellError(f"{archive} is not an archive of models: it does not start with {MANIFEST}")
             return msgspec.json.decode(content.read(), type=Manifest)
-    except (OSError, EOFError, tarfile.TarError, msgspec.DecodeError) as error:
+    except (*_DAMAGE, msgspec.DecodeError) as error:
         raise CitewellError(f"{archive} is not an archive of models: {error}") from None
 
 
-def archives_at_hand() -> list[Path]:
+def published() -> list[Path]:
     """The archives of a checkout of citewell: in the folder ``weights`` of the working directory, or next to the package."""
     folders = dict.fromkeys(path.resolve() for path in (Path(ARCHIVES), Path(__file__).parents[2] / ARCHIVES))
     return [archive for folder in folders for archive in sorted(folder.glob("*.tar.gz"))]
 
 
 def unpack(archive: Path, target: Path, replace: bool = False) -> list[Path]:
-    """Install the models of an archive into `target`, one folder for each; returns the folders."""
+    """Install the models of an archive into `target`, one folder for each; returns the folders.
+
+    Models of the same name that are there stay as they are, unless `replace` is true.
+    """
     manifest = read_manifest(archive)
     _check_names(archive, manifest)
-    if not replace and (there := [name for name in manifest.models if (target / name).exists()]):
-        raise CitewellError(f"{target} has {', '.join(there)} already; use --replace, or another folder with --into")
+    new = [name for name in manifest.models if replace or not (target / name).exists()]
+    if not new:
+        raise CitewellError(f"{target} has all models of {archive} already; use --replace, or another folder with --into")
     target.mkdir(parents=True, exist_ok=True)
     unpacked = target / f".{archive.name}.part"
     shutil.rmtree(unpacked, ignore_errors=True)
     try:
         _extract(archive, manifest, unpacked)
-        for name in manifest.models:
+        for name in new:
             shutil.rmtree(target / name, ignore_errors=True)
             (unpacked / name).rename(target / name)
     finally:
         shutil.rmtree(unpacked, ignore_errors=True)
-    return [target / name for name in manifest.models]
+    return [target / name for name in new]
 
 
 def _extract(archive: Path, manifest: Manifest, folder: Path) -> None:
@@ -150,7 +157,7 @@ def _extract(archive: Path, manifest: Manifest, folder: Path) -> None:
                 for path in others:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     _link(first, path)
-    except (OSError, EOFError, tarfile.TarError) as error:
+    except _DAMAGE as error:
         raise CitewellError(f"{archive} is damaged ({error}); download it again") from None
     if left:
         raise CitewellError(f"{archive} is damaged: {next(iter(left))} is missing; download it again")

@@ -57,7 +57,7 @@ class BestWeights:
 
     def update(self, value: float) -> Values:
         """Save the current weights if they are the best so far; returns what the curve says then, else nothing."""
-        if value <= self._value:
+        if not value > self._value:  # also where it is not a number
             return {}
         self._value = float(value)  # not a number of numpy: a checkpoint has tensors and plain values only
         self._weights = {name: weight.detach().clone() for name, weight in self._model.state_dict().items()}

@@ -77,8 +77,9 @@ def lacking(
 
 
 def weights_of(study: Study) -> list[str]:
-    """The weights that rows of a study need, whether they are installed or not."""
-    return list(dict.fromkeys(name for _, chosen in _pipelines(study.tables) for name in chosen.fingerprints()))
+    """The weights that rows of a study need and a recipe trains, whether they are installed or not."""
+    names = dict.fromkeys(name for _, chosen in _pipelines(study.tables) for name in chosen.fingerprints())
+    return [name for name in names if recipe_of(name)[0]]
 
 
 def train_lacking(each: Lacking, models: Path, progress: Progress = SILENT, is_quick: bool = False) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from citewell.errors import CitewellError
 from citewell.models import archives
 from citewell.models.weights import folder
 
+ROOT = Path(__file__).parents[2]
 CARD = {"what": "a tiny model", "recipe": {"name": "tiny"}, "sets": ["small"], "dev": {}, "licence": "Apache-2.0"}
 
 
@@ -50,6 +54,11 @@ def test_installed_models_are_found_by_name(models: Path, tmp_path: Path, monkey
     assert (folder("tiny") / "model.onnx").read_bytes() == b"tiny" * 1000
     again = runner.invoke(command, ["install", str(archive)])
     assert again.exit_code == 1 and "--replace" in str(again.exception)
+    (folder("tiny") / "model.onnx").write_bytes(b"my own")
+    shutil.rmtree(folder("other"))
+    some = runner.invoke(command, ["install", str(archive), "--json"], catch_exceptions=False)
+    assert json.loads(some.stdout) == {"installed": [str(tmp_path / "here" / "other")], "kept": ["tiny"]}
+    assert (folder("tiny") / "model.onnx").read_bytes() == b"my own"
     assert runner.invoke(command, ["install", str(archive), "--replace"]).exit_code == 0
     assert json.loads(runner.invoke(command, ["list", "--json"]).stdout)["other"]["what"] == "other"
 
@@ -108,8 +117,17 @@ def test_a_damaged_archive_is_one_line(models: Path, tmp_path: Path) -> None:
         archives.unpack(tmp_path / "weights.tar.gz", tmp_path / "here")
 
 
+def test_every_byte_may_be_damaged(models: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "weights.tar.gz"
+    whole = pack(models, archive)
+    for at in range(len(whole)):
+        archive.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        with contextlib.suppress(CitewellError):
+            for model in archives.unpack(archive, tmp_path / "here", replace=True):
+                assert (model / "model.onnx").read_bytes() == model.name.encode() * 1000
+
+
 def test_an_archive_for_a_study_has_the_models_of_its_rows(models: Path, tmp_path: Path) -> None:
-    pytest.importorskip("torch")
     (models / "tiny").rename(models / "jpdrmm")
     archive = tmp_path / "aueb2020.tar.gz"
     ran = CliRunner().invoke(
@@ -121,4 +139,16 @@ def test_an_archive_for_a_study_has_the_models_of_its_rows(models: Path, tmp_pat
 def test_archives_of_a_checkout_are_found(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     pack(models, tmp_path / archives.ARCHIVES / "small.tar.gz")
-    assert tmp_path / archives.ARCHIVES / "small.tar.gz" in archives.archives_at_hand()
+    assert tmp_path / archives.ARCHIVES / "small.tar.gz" in archives.published()
+
+
+@pytest.mark.parametrize("archive", sorted((ROOT / archives.ARCHIVES).glob("*.tar.gz")), ids=lambda path: path.name)
+def test_published_archives_are_those_that_were_packed(archive: Path) -> None:
+    from citewell.evaluate import studies
+    from citewell.train.study_models import weights_of
+
+    sums = dict(reversed(line.split()) for line in (archive.parent / "SHA256SUMS").read_text().splitlines())
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() == sums[archive.name]
+    models = archives.read_manifest(archive).models
+    assert set(models) <= set(weights_of(studies.load(archive.name.removesuffix(".tar.gz"))))
+    assert all(model.card["dev"] for model in models.values())

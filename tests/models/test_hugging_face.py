@@ -217,7 +217,7 @@ def test_models_of_berts_relatives_are_served(models: Path, kind: str, outputs: 
     pooled = np.tanh(first @ tensors["bert.pooler.dense.weight"].T + tensors["bert.pooler.dense.bias"])
     expected = pooled @ tensors["classifier.weight"].T + tensors["classifier.bias"]
     found = cross_encoder.load(kind).scores(Query("global", title="boats"), [PaperText("tides gulls")])
-    np.testing.assert_allclose(found, expected, atol=0.2)  # its vectors of words are of 8 bits
+    np.testing.assert_allclose(found, expected, atol=0.2)  # word embeddings have 8 bits
 
 
 @pytest.mark.parametrize("kind", ["bert", "mpnet"])
@@ -324,7 +324,7 @@ def test_other_types_and_other_objects_in_torch_files(tmp_path: Path, as_zip: bo
         read_torch_file(tmp_path / "other.bin")
 
 
-def test_products_of_mpnet_are_computed_with_whole_activations(models: Path) -> None:
+def test_products_of_mpnet_are_computed_in_single_precision(models: Path) -> None:
     tensors = random_weights(1, pooler=True)
     tensors["bert.embeddings.token_type_embeddings.weight"][:] = 0
     distances = np.random.default_rng(2).normal(0, 1, (32, HEADS)).astype(np.float32)

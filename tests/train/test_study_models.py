@@ -55,8 +55,11 @@ def test_published_weights_at_hand_are_named(set_folder: Path, models: Path, tmp
     card = {"what": "a model", "recipe": {"name": "jpdrmm"}, "sets": ["small"], "licence": "Apache-2.0"}
     (trained / "card.json").write_text(json.dumps(card))
     archives.pack([trained], archive)
-    monkeypatch.setattr(archives, "archives_at_hand", lambda: [archive])
+    damaged = tmp_path / "damaged.tar.gz"
+    damaged.write_bytes(b"version https://git-lfs.github.com/spec/v1")
+    monkeypatch.setattr(archives, "published", lambda: [damaged, archive])
     said = run("aueb2020", set_folder, "--no-training").stderr
+    assert f"{damaged} is not an archive of models" in said
     assert f"Trained weights of jpdrmm can be installed: citewell models install {archive}" in said
     assert "Trained weights" not in run("hybridcite2020", set_folder, "--no-training").stderr
 
