@@ -63,8 +63,10 @@ def train(
             data = load_or_collect(path, sets, recipe.queries, progress, replace=pack is None, texts=recipe.texts)
             words = word_vectors(recipe, data, path, weights, progress, annotations, texts)
             _fit(module, numbers, recipe, data, words, weights, device, progress)
+            read = [DataSet.open(folder).name for folder in sets] if recipe.texts else []
+            learned: dict[str, dict[str, int]] = {name: {} for name in read} | data.figures()
             for name in (RECIPE, SETS):
-                record = {**msgspec.to_builtins(recipe), **_sources(annotations, texts)} if name == RECIPE else data.figures()
+                record = {**msgspec.to_builtins(recipe), **_sources(annotations, texts)} if name == RECIPE else learned
                 write_json(weights / name, record)
             for name in (WORDS, NETWORK):
                 shutil.move(weights / name, out / name)
@@ -72,7 +74,7 @@ def train(
             _remove_temporary_files(out)
     except Timeout:
         raise CitewellError(f"another training is writing to {out}; wait for it to end, or choose another folder") from None
-    result = {"recipe": recipe.name, "out": str(out), "sets": data.figures(), "dev": dev_figures(weights)}
+    result = {"recipe": recipe.name, "out": str(out), "sets": learned, "dev": dev_figures(weights)}
     return {**result, "seconds": round(time.monotonic() - started, 1)}
 
 

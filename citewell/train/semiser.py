@@ -6,8 +6,8 @@ The highest of the four cosines between the two vectors of a sentence and of a k
 they belong together (cross-entropy). The cosine between the two vectors of each text is added to the loss, to keep them apart.
 Word vectors stay fixed. `citewell.models.semiser` is the same network in numpy, and explains it.
 
-Convolutions start at random or, with ``start = "words"``, such that they pass on each word as it is. A text's vectors are then
-near the mean of its words, which finds more on dev than what either training makes of it.
+Convolutions start at random or, with ``start = "identity"``, such that they return their input: before the first step a text's
+vectors are near the mean of its words.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _EPSILON = 1e-4
 _BATCH_WORDS = 8192
 _KEY_TERMS = "key-terms"
 _GAIN, _NOISE = 3.0, 0.01
-"""How much of a word a convolution passes on at the start, where tanh is steep, and the size of its other weights."""
+"""The weight of its input in a convolution that starts as the identity, and the standard deviation of its other weights."""
 _SORTED = 64
 """Batches whose sentences are sorted by length together."""
 
@@ -67,8 +67,8 @@ class Hyperparameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Units of the attention layer."""
     separation: float
     """The weight of the cosine between the two vectors of a text."""
-    start: Literal["random", "words"]
-    """Whether convolutions start at random, or pass on their words."""
+    start: Literal["random", "identity"]
+    """How convolutions start: at random, or such that they return their input."""
     rate: float
     warmup: float
     dev_every: int
@@ -90,9 +90,9 @@ class Network(nn.Module):
         self.context2 = nn.Conv1d(numbers.size, numbers.size, 3, padding=1)
         self.sentence1, self.question1 = (nn.Linear(numbers.size, numbers.hidden) for _ in range(2))
         self.sentence2, self.question2 = (nn.Linear(numbers.hidden, VIEWS) for _ in range(2))
-        if numbers.start == "words":
+        if numbers.start == "identity":
             for layer in (self.context1, self.context2):
-                _pass_on(layer)
+                _make_identity(layer)
 
     def sentences(self, ids: Tensor) -> Tensor:
         """The two vectors of sentences, given as rows of word ids."""
@@ -113,8 +113,8 @@ class Network(nn.Module):
 
 
 @torch.no_grad()
-def _pass_on(layer: nn.Conv1d) -> None:
-    """Let a convolution return what it reads, scaled, with some noise."""
+def _make_identity(layer: nn.Conv1d) -> None:
+    """Let a convolution return its input, scaled, with some noise."""
     assert layer.bias is not None
     nn.init.normal_(layer.weight, std=_NOISE)
     layer.weight += _GAIN * nn.init.dirac_(torch.empty_like(layer.weight))
