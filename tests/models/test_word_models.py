@@ -25,9 +25,8 @@ def test_words_have_stable_ids(tmp_path: Path) -> None:
     assert vectors.idf[vectors.read(["boats"])[0][0]] > vectors.idf[vectors.read(["tides"])[0][0]]
     vectors.save(tmp_path)
     loaded = WordVectors.load(tmp_path)
-    assert (loaded.vectors == vectors.vectors).all() and (
-        loaded.read(["gulls piers"])[0] == vectors.read(["gulls piers"])[0]
-    ).all()
+    assert np.allclose(loaded.vectors, vectors.vectors, rtol=1e-3), "saved in half precision"
+    assert (loaded.read(["gulls piers"])[0] == vectors.read(["gulls piers"])[0]).all()
     assert vectors.read([]) == []
 
 
