@@ -105,7 +105,9 @@ def test_a_client_that_does_not_read_is_disconnected(port: int) -> None:
 
 
 def test_a_slow_reader_gets_everything_and_may_send_another_request(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_HEAD_SECONDS", 10.0)  # the rest of a response may be read after it is complete
+    # The rest of a response may be read after it is complete, and a busy machine reads with pauses.
+    monkeypatch.setattr(connections, "_HEAD_SECONDS", 10.0)
+    monkeypatch.setattr(connections, "_READ_SECONDS", 5.0)
     with connected(port) as steady:
         for _ in range(2):
             steady.sendall(f"GET /api/x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
