@@ -98,7 +98,7 @@ def command(
         consent = "no" if no_training else "yes" if yes else "ask"
         training = offer_training(content, folders, size, seed, models, quick, consent, math.inf if hours is None else hours)
         with TerminalProgress() as progress:
-            train = train_library_model(quick) if training.agreed else None
+            train = train_library_model(quick, training.models) if training.agreed else None
             plan = Plan(folders, size, seed, quick, train, can_train, progress, runs)
             tables = reproduce(content, plan)
             analyses = reproduce_analyses(content, plan)

@@ -27,6 +27,8 @@ class Training:
     agreed: bool
     left_out: list[str] = field(default_factory=list)
     """One line for each model that is not there, with its rows and what to do."""
+    models: set[str] = field(default_factory=set)
+    """The models of libraries among them."""
 
 
 def offer_training(
@@ -40,7 +42,9 @@ def offer_training(
 
     missing = lacking(study, sets, sample, seed, quick)
     possible = [each for each in missing if not each.obstacle and (quick or each.seconds <= 3600 * hours)]
-    training = Training(consent != "no", [_line(each, quick) for each in missing if each not in possible])
+    left_out = [each for each in missing if each not in possible]
+    training = Training(consent != "no", [_line(each, quick) for each in left_out])
+    training.models = {each.model for each in left_out if each.ends}
     _name_archives([each.model for each in missing if not each.ends])
     if possible:
         click.echo(f"Models that {_count(possible, 'row')} of the study need and that are not trained yet:", err=True)

@@ -38,6 +38,20 @@ def test_nothing_is_trained_unless_somebody_agrees(set_folder: Path, models: Pat
     assert any(line.startswith("not trained: lda") for line in left_out) and left_out[-1].endswith("--yes")
 
 
+def test_models_that_take_too_long_are_not_trained_by_the_rows_either(
+    set_folder: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from citewell.train import estimates
+
+    monkeypatch.setitem(estimates.RECORD_SECONDS, "doc2vec", 1e6)
+    monkeypatch.setattr(estimates, "SLOWEST", 1e6)
+    content = json.loads(run("hybridcite2020", set_folder, "--yes", "--hours", "1").stdout)
+    rows = {row["method"]: row for row in content["tables"][0]["rows"]}
+    assert "not trained: doc2vec" in rows["Doc2Vec"]["failed"]["small"] and not rows["Doc2Vec"]["ours"]
+    assert rows["LDA"]["ours"]
+    assert any(line.startswith("doc2vec (Doc2Vec") for line in content["left_out"])
+
+
 @pytest.mark.parametrize("answer", ["y", "n"])
 def test_on_a_terminal_the_answer_decides(set_folder: Path, models: Path, monkeypatch: Any, answer: str) -> None:
     monkeypatch.setattr(study_training, "_on_terminal", lambda: True)
