@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from citewell.files import write_atomically
 from citewell.models.layouts import DISTANCES, POSITIONS, as_bert, distance_buckets
-from citewell.models.quantisation import quantise
+from citewell.models.quantisation import WORDS, quantise
 from citewell.models.torch_file import read_torch_file
 
 CONFIG, WEIGHTS, OLD_WEIGHTS = "config.json", "model.safetensors", "pytorch_model.bin"
@@ -108,7 +108,7 @@ def _graph(config: dict[str, Any], tensors: Tensors, by_first_token: bool) -> An
 
 def _add_embeddings(nodes: _Nodes, config: dict[str, Any], tensors: Tensors) -> str:
     """Word, position and segment embeddings of each token, summed and normalised."""
-    words = nodes.weight("words", tensors["embeddings.word_embeddings.weight"])
+    words = nodes.weight(WORDS, tensors["embeddings.word_embeddings.weight"])
     kinds = tensors["embeddings.token_type_embeddings.weight"]
     places = tensors[POSITIONS]
     nodes.add("Gather", [words, "ids"], "word vectors")

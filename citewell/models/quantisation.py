@@ -15,50 +15,45 @@ from typing import Any
 
 import numpy as np
 
+WORDS = "words"
+"""The name of the vectors of words in a graph of `citewell.models.bert_onnx`."""
 _LARGEST = 127
 
 
 def quantise(whole: Path, target: Path, with_activations: bool = True) -> None:
-    """Write the model in the file `whole` to `target`, with 8-bit weights, and 8-bit activations if asked for.
-
-    Files of intermediate steps stay in the folder of `whole`, which should be a temporary one.
-    """
+    """Write the model in the file `whole` to `target`, with 8-bit weights, and 8-bit activations if asked for."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    source, excluded = whole, []
     if not with_activations:
         model = onnx.load(whole)
-        excluded = _quantise_products(model)
-        source = whole.with_suffix(".products.onnx")
-        onnx.save(model, source)
+        _quantise_weights(model.graph)
+        onnx.save(model, target)
+        return
     # Shape inference does not know the fused operators: declare their outputs as float.
     options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
     with _without_warnings():
-        quantize_dynamic(
-            source, target, per_channel=True, weight_type=QuantType.QInt8, extra_options=options, nodes_to_exclude=excluded
-        )
+        quantize_dynamic(whole, target, per_channel=True, weight_type=QuantType.QInt8, extra_options=options)
 
 
-def _quantise_products(model: Any) -> list[str]:
-    """Store the weights of all matrix products as 8-bit numbers and scales; returns the names of these products."""
+def _quantise_weights(graph: Any) -> None:
+    """Store the weights of matrix products, and the vectors of words, as 8-bit numbers with a scale for each column or row."""
     from onnx import helper, numpy_helper
 
-    graph = model.graph
     weights = {weight.name: weight for weight in graph.initializer}
-    products = [node for node in graph.node if node.op_type == "MatMul" and node.input[1] in weights]
+    axes = {node.input[1]: 1 for node in graph.node if node.op_type == "MatMul" and node.input[1] in weights} | {WORDS: 0}
     restored = []
-    for name in dict.fromkeys(node.input[1] for node in products):
+    for name, axis in axes.items():
         value = numpy_helper.to_array(weights[name])
-        scales = np.maximum(np.abs(value).max(axis=0) / _LARGEST, np.finfo(np.float32).tiny).astype(np.float32)
+        largest = np.abs(value).max(axis=1 - axis, keepdims=True)
+        scales = np.maximum(largest / _LARGEST, np.finfo(np.float32).tiny).astype(np.float32)
         graph.initializer.remove(weights[name])
         graph.initializer.append(numpy_helper.from_array(np.round(value / scales).astype(np.int8), f"{name} in 8 bits"))
-        graph.initializer.append(numpy_helper.from_array(scales, f"{name} scales"))
+        graph.initializer.append(numpy_helper.from_array(scales.ravel(), f"{name} scales"))
         inputs = [f"{name} in 8 bits", f"{name} scales"]
-        restored.append(helper.make_node("DequantizeLinear", inputs, [name], axis=1, name=f"restored {name}"))
+        restored.append(helper.make_node("DequantizeLinear", inputs, [name], axis=axis, name=f"restored {name}"))
     for node in reversed(restored):
         graph.node.insert(0, node)
-    return [node.name for node in products]
 
 
 @contextmanager

@@ -110,7 +110,7 @@ def train_library_model(is_quick: bool, left_out: Collection[str] = ()) -> Calla
         recipe = quick.shortened(recipe) if is_quick else recipe
         if not training.is_current(library, name, recipe):
             if name in left_out:
-                raise CitewellError(f"not trained: {name}; allow it more --hours")
+                raise CitewellError(f"not trained: {name}; the list of what was not measured says why")
             training.train(library, recipe, progress)
 
     return train

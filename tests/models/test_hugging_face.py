@@ -103,7 +103,7 @@ def bert(
     distances: np.ndarray | None = None,
     shares: list[np.ndarray] | None = None,
 ) -> np.ndarray:
-    """The token vectors of one text; `distances` is MPNet's table, of which near tokens have a row for each distance.
+    """The token vectors of one text of up to 12 tokens; `distances` is MPNet's table, with a row for each small distance.
 
     The attention of each layer is appended to `shares`.
     """
@@ -128,7 +128,8 @@ def bert(
         if distances is not None:
             for here in range(len(ids)):
                 for there in range(len(ids)):
-                    row = here - there if there <= here else len(distances) // 2 + there - here
+                    # Of 32 rows, distances from 8 to 11 share one.
+                    row = min(abs(here - there), 8) + (there > here) * len(distances) // 2
                     scores[:, here, there] += distances[row]
         attention = np.exp(scores - scores.max(axis=2, keepdims=True))
         attention /= attention.sum(axis=2, keepdims=True)
@@ -217,7 +218,7 @@ def test_models_of_berts_relatives_are_served(models: Path, kind: str, outputs: 
     pooled = np.tanh(first @ tensors["bert.pooler.dense.weight"].T + tensors["bert.pooler.dense.bias"])
     expected = pooled @ tensors["classifier.weight"].T + tensors["classifier.bias"]
     found = cross_encoder.load(kind).scores(Query("global", title="boats"), [PaperText("tides gulls")])
-    np.testing.assert_allclose(found, expected, atol=0.2)  # word embeddings have 8 bits
+    np.testing.assert_allclose(found, expected, atol=0.05 if kind == "mpnet" else 0.15)
 
 
 @pytest.mark.parametrize("kind", ["bert", "mpnet"])

@@ -267,7 +267,6 @@ def test_served_semiser_equals_the_trained_network(data: SentenceData, set_folde
 
 
 def test_semiser_may_start_near_the_mean_of_its_words(data: SentenceData, recipe_file: Any) -> None:
-
     sentences = np.array(data.sentences(int(data.candidates(int(data.queries("dev")[1]))[0][0])))
     near = {}
     for start in ("identity", "random"):
